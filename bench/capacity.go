@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/app/bootstrap"
@@ -118,7 +118,7 @@ func (p *plant) start(ctx context.Context, s settings, dir string) (err error) {
 	}
 	p.tables = config.Default().ClickHouse
 	p.tables.Addr = []string{p.clickhouse.ClickHouse}
-	if err := clickhouse.Migrate(ctx, p.tables); err != nil {
+	if err := schema.Migrate(ctx, p.tables); err != nil {
 		return err
 	}
 	url := "sqlite:" + filepath.Join(dir, "meta.db")
@@ -147,7 +147,8 @@ func (p *plant) account(ctx context.Context, url string) error {
 	}
 	by := audit.ByOperator("bench")
 	first := bootstrap.First{
-		Organization: "Bench", Website: "Bench 1", Domain: "site-1.example.com", AdminEmail: "bench@example.com", AdminName: "Bench", KeyName: "bench",
+		Organization: "Bench", Website: "Bench 1", Domain: "site-1.example.com", AdminEmail: "bench@example.com",
+		AdminName: "Bench", KeyName: "bench",
 	}
 	a, _, err := bootstrap.Run(ctx, db, by, config.Default().Key.Prefix, first, nil)
 	if err != nil {

@@ -18,7 +18,9 @@ import (
 type usage struct{ edge, sink, clickhouse, broker float64 }
 
 func (p *plant) usage() (u usage, err error) {
-	for c, into := range map[*child]*float64{p.edge: &u.edge, p.sink: &u.sink, p.clickhouse: &u.clickhouse, p.broker: &u.broker} {
+	for c, into := range map[*child]*float64{
+		p.edge: &u.edge, p.sink: &u.sink, p.clickhouse: &u.clickhouse, p.broker: &u.broker,
+	} {
 		if c == nil {
 			continue // somebody else's broker
 		}
@@ -49,7 +51,10 @@ var kinds = []struct {
 	topic, name string
 	tables      []string // the first is the base
 }{
-	{record.TopicEvents, "events", []string{"events", "events_15m", "events_1d", "traffic_15m", "traffic_1d", "sessions_15m", "views_1d", "custom_15m"}},
+	{
+		record.TopicEvents, "events",
+		[]string{"events", "events_15m", "events_1d", "traffic_15m", "traffic_1d", "sessions_15m", "views_1d", "custom_15m"},
+	},
 	{record.TopicVitals, "measurements", []string{"vitals", "vitals_15m"}},
 	{record.TopicErrors, "errors", []string{"errors", "errors_15m"}},
 	{record.TopicIdentities, "identify calls", []string{"identities", "profiles", "profile_traits", "aliases"}},

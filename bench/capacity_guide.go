@@ -60,17 +60,20 @@ func (c *costs) fillGuide(file string) error {
 // table is what each rate needs.
 func (c *costs) table(b *bytes.Buffer) {
 	edge, sink, server := c.through(processes[0].of), c.through(processes[1].of), c.through(processes[2].of)
-	fmt.Fprintf(b, "From %.1f, %.1f and %.1f µs of processor time that each event adds on edge, sink and ClickHouse, %.2f, %.2f and %.2f cores that each has at any rate, "+
+	fmt.Fprintf(b, "From %.1f, %.1f and %.1f µs of processor time that each event adds on edge, sink and ClickHouse, "+
+		"%.2f, %.2f and %.2f cores that each has at any rate, "+
 		"and %.0f bytes of an event in Kafka and %.0f on disk ([measured](../benchmarks/capacity.md)).\n\n",
 		edge.micros, sink.micros, server.micros, edge.cores, sink.cores, server.cores, c.logBytes(), c.diskBytes())
-	fmt.Fprintf(b, "| Events a second, mean of a day | A month | Edges of %d cores | Sinks of %d cores | Partitions | ClickHouse cores | Kafka disk, %d days, %d replicas | ClickHouse disk a month, a replica |\n",
+	fmt.Fprintf(b,
+		"| Events a second, mean of a day | A month | Edges of %d cores | Sinks of %d cores | Partitions | ClickHouse "+
+			"cores | Kafka disk, %d days, %d replicas | ClickHouse disk a month, a replica |\n",
 		edgeCores, sinkCores, topicDays, topicReplicas)
 	fmt.Fprint(b, "|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, rate := range capacityRates {
 		const day = 24 * 3600
 		fmt.Fprintf(b, "| %.0f | %s | %d | %d | %d | %d | %s | %s |\n",
-			rate, millions(rate*day*30), replicas(edge.at(rate*peaks), edgeCores), replicas(sink.at(rate*peaks), sinkCores), partitionsFor(rate),
-			int(math.Max(2, math.Ceil(server.at(rate*peaks)/busy))),
+			rate, millions(rate*day*30), replicas(edge.at(rate*peaks), edgeCores), replicas(sink.at(rate*peaks), sinkCores),
+			partitionsFor(rate), int(math.Max(2, math.Ceil(server.at(rate*peaks)/busy))),
 			gigabytes(rate*day*topicDays*topicReplicas*c.logBytes()/(1-spare)), gigabytes(rate*day*30*c.diskBytes()/(1-spare)))
 	}
 }

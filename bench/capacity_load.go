@@ -49,7 +49,8 @@ func (p *plant) load(ctx context.Context, rate float64, d time.Duration) (*load.
 	})}
 	send, closeAll := load.HTTP(capacityConnections)
 	defer closeAll()
-	r, err := load.Drive(ctx, load.Options{Rate: rate, Duration: d, Connections: capacityConnections, Timeout: time.Minute}, work, send)
+	r, err := load.Drive(ctx,
+		load.Options{Rate: rate, Duration: d, Connections: capacityConnections, Timeout: time.Minute}, work, send)
 	if err == nil && r.Accepted == 0 {
 		err = fmt.Errorf("nothing was accepted: %v %s", r.Statuses, r.FirstError)
 	}

@@ -92,8 +92,11 @@ func (c *costs) markdown() string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<!-- Written by `go run ./bench -only capacity`; changes here are lost. -->\n# Capacity\n\n")
 	low, high := c.runs[0].report, c.runs[1].report
-	fmt.Fprintf(&b, "What an event costs, from %d events at %.0f and at %.0f a second, measured %s on %d cores (%s, %s, %s), load average before %s.\n",
-		low.Accepted+high.Accepted, low.RateReached, high.RateReached, c.began.UTC().Format(time.DateOnly), runtime.NumCPU(), processor(), runtime.Version(), buildinfo.Version(), c.load)
+	fmt.Fprintf(&b,
+		"What an event costs, from %d events at %.0f and at %.0f a second, measured %s on %d cores (%s, %s, %s), load "+
+			"average before %s.\n",
+		low.Accepted+high.Accepted, low.RateReached, high.RateReached, c.began.UTC().Format(time.DateOnly), runtime.NumCPU(),
+		processor(), runtime.Version(), buildinfo.Version(), c.load)
 	fmt.Fprintf(&b, capacityIntro, c.capacityRate, c.capacityFor)
 	c.processes(&b)
 	c.bytesOf(&b)
@@ -120,7 +123,9 @@ program writes from these figures.
 
 func (c *costs) processes(b *bytes.Buffer) {
 	low, high := &c.runs[0], &c.runs[1]
-	fmt.Fprintf(b, "| Process | An event at %.0f/s | At %.0f/s | Cores at any rate | Each event more | Core-hours a billion events at %.0f/s |\n|---|--:|--:|--:|--:|--:|\n",
+	fmt.Fprintf(b,
+		"| Process | An event at %.0f/s | At %.0f/s | Cores at any rate | Each event more | Core-hours a billion events "+
+			"at %.0f/s |\n|---|--:|--:|--:|--:|--:|\n",
 		low.report.RateReached, high.report.RateReached, high.report.RateReached)
 	for _, p := range processes {
 		l := c.through(p.of)
@@ -141,7 +146,8 @@ func (c *costs) bytesOf(b *bytes.Buffer) {
 		for _, name := range k.tables[1:] {
 			rollups.bytes += c.tables[name].bytes
 		}
-		fmt.Fprintf(b, "| %s | %d | %.0f B | %.0f B | %.0f B | %.0f B |\n", k.name, t.rows, t.each(), base.each(), rollups.each(), base.each()+rollups.each())
+		fmt.Fprintf(b, "| %s | %d | %.0f B | %.0f B | %.0f B | %.0f B |\n",
+			k.name, t.rows, t.each(), base.each(), rollups.each(), base.each()+rollups.each())
 	}
 	fmt.Fprintf(b, "| all, a billion | | %s | | | %s |\n", gigabytes(c.logBytes()*1e9), gigabytes(c.diskBytes()*1e9))
 }

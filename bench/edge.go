@@ -167,7 +167,9 @@ func loopParse(_ context.Context, j job, say func(result) error) error {
 
 // measured is a result that ends now.
 func measured(events int, begin time.Time, cpuBefore time.Duration) result {
-	return result{Events: float64(events), Seconds: time.Since(begin).Seconds(), CPUSeconds: (cpuTime() - cpuBefore).Seconds()}
+	return result{
+		Events: float64(events), Seconds: time.Since(begin).Seconds(), CPUSeconds: (cpuTime() - cpuBefore).Seconds(),
+	}
 }
 
 // loopProduce is the limit of B4: a bare client with the producer's settings
@@ -222,7 +224,9 @@ func bareProducer(ctx context.Context, j job) (*kgo.Client, []kgo.Record, error)
 	}
 	ready := make([]kgo.Record, len(records))
 	for i := range records {
-		ready[i] = kgo.Record{Topic: records[i].Topic, Key: records[i].Key, Value: records[i].Value, Timestamp: records[i].Time}
+		ready[i] = kgo.Record{
+			Topic: records[i].Topic, Key: records[i].Key, Value: records[i].Value, Timestamp: records[i].Time,
+		}
 		for _, h := range records[i].Headers {
 			ready[i].Headers = append(ready[i].Headers, kgo.RecordHeader(h))
 		}

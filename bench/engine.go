@@ -27,7 +27,8 @@ func loopEngine(ctx context.Context, j job, say func(result) error) error {
 		ENGINE = Kafka SETTINGS kafka_broker_list = '%s', kafka_topic_list = '%s', kafka_group_name = '%s', kafka_format = 'JSONEachRow',
 		kafka_num_consumers = 1, kafka_max_block_size = 100000, kafka_poll_max_batch_size = 100000, kafka_flush_interval_ms = 1000`,
 		strings.Join(j.Brokers, ","), kafka.TopicName(kafkaSettings(j.Brokers), record.TopicEvents), j.Database)
-	if err := execute(ctx, cfg, queue, `CREATE MATERIALIZED VIEW queue_mv TO events AS SELECT owner AS owner_id, organization AS organization_id,
+	if err := execute(ctx, cfg, queue,
+		`CREATE MATERIALIZED VIEW queue_mv TO events AS SELECT owner AS owner_id, organization AS organization_id,
 		website AS website_id, toDate(fromUnixTimestamp64Milli(ts, 'UTC')) AS event_date, fromUnixTimestamp64Milli(ts, 'UTC') AS event_time,
 		fromUnixTimestamp64Milli(receivedAt, 'UTC') AS received_at, bitNot(toUInt64(receivedAt)) AS received_at_inv, name, type,
 		sipHash64(owner, id) AS event_key, id AS event_id, anonymousId AS anonymous_id, sessionId AS session_id, profileId AS profile_id,

@@ -93,7 +93,8 @@ func openFlags(ctx context.Context, m *measure, e *surroundings) (r result, err 
 		return result{}, err
 	}
 	return loop(ctx, coreAround, job{
-		Role: "spinning", Addr: server.Addr, Batch: 1, Flags: m.flags, For: latencyRun, Rate: int(peak.Events / peak.Seconds / 2),
+		Role: "spinning", Addr: server.Addr, Batch: 1, Flags: m.flags, For: latencyRun,
+		Rate: int(peak.Events / peak.Seconds / 2),
 	})
 }
 

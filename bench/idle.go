@@ -29,7 +29,8 @@ func idle(ctx context.Context, load func() (float64, error), within time.Duratio
 		case now < idleLoad:
 			return nil
 		case time.Now().After(deadline):
-			return fmt.Errorf("the load average is %.2f after %s, and has to be below %.1f; -busy measures all the same", now, within, idleLoad)
+			return fmt.Errorf("the load average is %.2f after %s, and has to be below %.1f; -busy measures all the same",
+				now, within, idleLoad)
 		case first:
 			fmt.Fprintf(os.Stderr, "waiting up to %s for the load average of %.2f to fall below %.1f\n", within, now, idleLoad)
 		}

@@ -28,9 +28,11 @@ func TestAMeasurementWaitsForAnIdleMachineAndDoesNotBeginOnABusyOne(t *testing.T
 		took time.Duration
 		says string // of the error; empty for none
 	}{
-		"idle":         {loads(0.49), 0, ""},
-		"idle later":   {loads(0.5, 2, 0.2), 2 * time.Second, ""},
-		"never":        {loads(0.5), 10*time.Minute + time.Second, "the load average is 0.50 after 10m0s, and has to be below 0.5"},
+		"idle":       {loads(0.49), 0, ""},
+		"idle later": {loads(0.5, 2, 0.2), 2 * time.Second, ""},
+		"never": {
+			loads(0.5), 10*time.Minute + time.Second, "the load average is 0.50 after 10m0s, and has to be below 0.5",
+		},
 		"nobody knows": {func() (float64, error) { return 0, gone }, 0, "gone"},
 		"at the last": {func() func() (float64, error) {
 			n := 0

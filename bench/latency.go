@@ -62,7 +62,9 @@ func latencyOf(micros *hdrhistogram.Histogram) latency {
 // atMoments does something at a rate from as many goroutines as there are
 // connections, each at moments of its own, and returns how long each took from the
 // moment at which it was to begin.
-func (j job) atMoments(ctx context.Context, begin func(ctx context.Context) (do func() error, end func(), err error)) (result, error) {
+func (j job) atMoments(
+	ctx context.Context, begin func(ctx context.Context) (do func() error, end func(), err error),
+) (result, error) {
 	var (
 		mu    sync.Mutex
 		all   = newHistogram()
@@ -83,7 +85,8 @@ func (j job) atMoments(ctx context.Context, begin func(ctx context.Context) (do 
 		})
 	}
 	wg.Wait()
-	return result{Events: float64(all.TotalCount()), Seconds: time.Since(start).Seconds(), Latency: latencyOf(all)}, errors.Join(fails...)
+	return result{Events: float64(all.TotalCount()), Seconds: time.Since(start).Seconds(), Latency: latencyOf(all)},
+		errors.Join(fails...)
 }
 
 func (j job) atOwnMoments(

@@ -24,10 +24,22 @@ const (
 
 // linkMeasures are about the host of short links.
 var linkMeasures = []*measure{
-	{name: "bare302", role: "bare302", batch: 1, links: someLinks, unit: "req/s", run: underLoad, help: "bare fiber answering 302 with the same headers"},
-	{name: "redirect", role: "redirect", batch: 1, links: someLinks, unit: "req/s", run: underLoad, help: "short links opened, clicks thrown away where they are handed over"},
-	{name: "clicks", role: "clicks", batch: 1, links: someLinks, unit: "clicks/s", run: acknowledged, help: "short links opened, clicks acknowledged by the broker meanwhile"},
-	{name: "manylinks", role: "manylinks", batch: 1, links: manyLinks, unit: "req/s", run: openLinks, help: "one of a million short links opened at fixed moments, clicks acknowledged by the broker"},
+	{
+		name: "bare302", role: "bare302", batch: 1, links: someLinks, unit: "req/s", run: underLoad,
+		help: "bare fiber answering 302 with the same headers",
+	},
+	{
+		name: "redirect", role: "redirect", batch: 1, links: someLinks, unit: "req/s", run: underLoad,
+		help: "short links opened, clicks thrown away where they are handed over",
+	},
+	{
+		name: "clicks", role: "clicks", batch: 1, links: someLinks, unit: "clicks/s", run: acknowledged,
+		help: "short links opened, clicks acknowledged by the broker meanwhile",
+	},
+	{
+		name: "manylinks", role: "manylinks", batch: 1, links: manyLinks, unit: "req/s", run: openLinks,
+		help: "one of a million short links opened at fixed moments, clicks acknowledged by the broker",
+	},
 	{name: "linkp99", unit: "ms", help: "p99 of that, from the moment at which a request was to be sent"},
 	{name: "awayp99", unit: "ms", help: "the same while the metadata store is away"},
 	{name: "linkfill", unit: "s", help: "the million links read from SQLite"},
@@ -36,7 +48,10 @@ var linkMeasures = []*measure{
 	{name: "awayp99allowed", unit: "ms", help: "for the second"},
 	{name: "linkfillallowed", unit: "s", help: "for the third"},
 	{name: "linkpeakallowed", unit: "bytes", help: "for the fourth"},
-	{name: "linktypes", unit: "answers/s", run: askTypes, once: true, help: "each type about a link of ten million clicks, alone and fresh; 7, 30 and 90 days, UTC and Europe/Berlin"},
+	{
+		name: "linktypes", unit: "answers/s", run: askTypes, once: true,
+		help: "each type about a link of ten million clicks, alone and fresh; 7, 30 and 90 days, UTC and Europe/Berlin",
+	},
 	{name: "typep95", unit: "ms", help: "p95 of the slowest of them"},
 	{name: "typep95allowed", unit: "ms", help: "allowed for that"},
 }
@@ -49,11 +64,16 @@ var linkRatios = []ratio{
 	{"L3", "awayp99allowed", "awayp99", 1, "the same, the metadata store away"},
 	{"L4", "linkpeakallowed", "linkpeak", 1, "memory allowed against memory used, a million links"},
 	{"L4", "linkfillallowed", "linkfill", 1, "time allowed against time taken to read them"},
-	{"L5", "typep95allowed", "typep95", 1, "p95 allowed against that of the slowest type about a link of ten million clicks"},
+	{
+		"L5", "typep95allowed", "typep95", 1,
+		"p95 allowed against that of the slowest type about a link of ten million clicks",
+	},
 }
 
 // linksAllowed are the limits of what openLinks measures.
-var linksAllowed = map[string]float64{"linkp99allowed": 5, "awayp99allowed": 10, "linkfillallowed": 10, "linkpeakallowed": 512 << 20}
+var linksAllowed = map[string]float64{
+	"linkp99allowed": 5, "awayp99allowed": 10, "linkfillallowed": 10, "linkpeakallowed": 512 << 20,
+}
 
 // acknowledged saturates a host of short links, and counts the clicks that are in the
 // topic when the load ends.

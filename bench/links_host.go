@@ -74,7 +74,9 @@ func publishing(ctx context.Context, j job, links linkcache.Store, say func(resu
 	if err != nil {
 		return err
 	}
-	served := lifecycle.Component{Name: "links", Run: func(ctx context.Context) error { return serveLinks(ctx, p, j, links, clicks, say) }}
+	served := lifecycle.Component{
+		Name: "links", Run: func(ctx context.Context) error { return serveLinks(ctx, p, j, links, clicks, say) },
+	}
 	return lifecycle.Run(ctx, lifecycle.Options{Log: p.tel.Log, Grace: time.Minute}, append(publishing, served)...)
 }
 
@@ -83,8 +85,11 @@ const fillWithin = 2 * time.Minute
 
 // serveLinks serves the links of a store until ctx ends, and says when all are read and
 // how long that took.
-func serveLinks(ctx context.Context, p parts, j job, links linkcache.Store, clicks redirect.Clicks, say func(result) error) error {
-	cache := linkcache.New(linkcache.Config{Entries: j.Links}, linkcache.Deps{Store: links, Log: p.tel.Log, Metrics: p.tel.Registry})
+func serveLinks(
+	ctx context.Context, p parts, j job, links linkcache.Store, clicks redirect.Clicks, say func(result) error,
+) error {
+	cache := linkcache.New(linkcache.Config{Entries: j.Links},
+		linkcache.Deps{Store: links, Log: p.tel.Log, Metrics: p.tel.Registry})
 	begin := time.Now()
 	go cache.Run(ctx) // which only ends
 	for err := cache.Ready(ctx); err != nil; err = cache.Ready(ctx) {
@@ -100,7 +105,8 @@ func serveLinks(ctx context.Context, p parts, j job, links linkcache.Store, clic
 	took := time.Since(begin).Seconds()
 	app := linkhost.New(linkhost.Config{}, linkhost.Deps{
 		Log: p.tel.Log, Metrics: p.tel.Registry, Tracer: p.tel.Tracer,
-		Redirects: redirect.New(redirect.Config{}, redirect.Deps{Links: cache, Directory: cache, Visitors: p.enrich, Clicks: clicks, Metrics: p.tel.Registry}),
+		Redirects: redirect.New(redirect.Config{},
+			redirect.Deps{Links: cache, Directory: cache, Visitors: p.enrich, Clicks: clicks, Metrics: p.tel.Registry}),
 	})
 	return listen(ctx, p, app, func(r result) error { r.FillSeconds = took; return say(r) })
 }

@@ -16,10 +16,12 @@ func slugOf(link int) string { return fmt.Sprintf("k%0*d", slugDigits, link) }
 func targetOf(link int) string { return "https://shop.example.com/products/" + slugOf(link) }
 
 // visitorAgent is the user agent of who opens links.
-const visitorAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"
+const visitorAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 " +
+	"Safari/537.36"
 
 // visitorHeaders are those of a request, besides Host.
-const visitorHeaders = "User-Agent: " + visitorAgent + "\r\nAccept: text/html\r\nAccept-Language: en-US,en;q=0.9\r\nReferer: https://news.example.com/today\r\n"
+const visitorHeaders = "User-Agent: " + visitorAgent +
+	"\r\nAccept: text/html\r\nAccept-Language: en-US,en;q=0.9\r\nReferer: https://news.example.com/today\r\n"
 
 // requests is what one connection sends, one after another.
 type requests struct {

@@ -79,7 +79,8 @@ func (a *asker) eachLinkType(ctx context.Context, zone string, days int, r *resu
 		if t.Subjects != analytics.Link {
 			continue
 		}
-		body := fmt.Sprintf(`{"parameters":[%q],"startDate":%q,"endDate":%q,"timeZone":%q}`, t.Name, a.until.AddDate(0, 0, -days).Format(time.DateOnly), a.last(), zone)
+		body := fmt.Sprintf(`{"parameters":[%q],"startDate":%q,"endDate":%q,"timeZone":%q}`,
+			t.Name, a.until.AddDate(0, 0, -days).Format(time.DateOnly), a.last(), zone)
 		before, err := a.stack.cpuSeconds()
 		if err != nil {
 			return err
@@ -100,7 +101,8 @@ func (a *asker) eachLinkType(ctx context.Context, zone string, days int, r *resu
 // asked adds responses to a question and what they cost, and remembers the slowest.
 func (r *result) asked(about string, took times, cpu float64) {
 	p50, p95, each := took.at(0.5), took.at(0.95), 1000*cpu/float64(1+len(took)) // one was not timed
-	told := fmt.Sprintf("%s: p50 %.1f ms, p95 %.1f ms, %.1f ms of processor time each, load average %s", about, p50, p95, each, loadAverage())
+	told := fmt.Sprintf("%s: p50 %.1f ms, p95 %.1f ms, %.1f ms of processor time each, load average %s",
+		about, p50, p95, each, loadAverage())
 	fmt.Fprintln(os.Stderr, told)
 	r.Events += float64(len(took))
 	r.CPUSeconds += cpu
@@ -121,7 +123,8 @@ func (a *asker) fillLink(ctx context.Context) error {
 // makeLink makes the link.
 func (a *asker) makeLink(ctx context.Context) (id string, err error) {
 	const body = `{"externalId":"bench","url":"https://example.com/"}`
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.stack.Query+"/rpc/links/upsert", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.stack.Query+"/rpc/links/upsert",
+		strings.NewReader(body))
 	if err != nil {
 		return "", err
 	}

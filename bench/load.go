@@ -19,7 +19,9 @@ func saturate(ctx context.Context, server *child, m *measure, s settings) (resul
 	if err != nil {
 		return result{}, err
 	}
-	load := job{Role: "load", Addr: server.Addr, Batch: m.batch, Links: m.links, Flags: m.flags, For: s.run, Lines: connections}
+	load := job{
+		Role: "load", Addr: server.Addr, Batch: m.batch, Links: m.links, Flags: m.flags, For: s.run, Lines: connections,
+	}
 	if m.batch >= largeBatch {
 		load.Lines = largeConnections
 	}

@@ -90,26 +90,33 @@ func start(ctx context.Context) error {
 		"edge, links, flags, sink, spoilt, window, query or capacity; empty for all but capacity")
 	flag.DurationVar(&s.outage, "outage", time.Minute, "how long ClickHouse is away before the sink catches up")
 	flag.IntVar(&s.liveRate, "live", 40_000, "records a second that go on during the outage and after it")
-	flag.Func("measures", "measures to run of the sets, by name, comma-separated; empty for all", func(names string) error {
-		s.measures = strings.Split(names, ",")
-		return nil
-	})
-	flag.Func("brokers", "address of a broker to use instead of the embedded one, with -only edge; it is not pinned to a core", func(addr string) error {
-		s.brokers = strings.Split(addr, ",")
-		return nil
-	})
+	flag.Func("measures", "measures to run of the sets, by name, comma-separated; empty for all",
+		func(names string) error {
+			s.measures = strings.Split(names, ",")
+			return nil
+		})
+	flag.Func("brokers",
+		"address of a broker to use instead of the embedded one, with -only edge; it is not pinned to a core",
+		func(addr string) error {
+			s.brokers = strings.Split(addr, ",")
+			return nil
+		})
 	flag.StringVar(&s.out, "out", "docs/benchmarks/ratios.md", "file to write the table to; empty for none")
-	flag.StringVar(&s.queryOut, "query-out", "docs/benchmarks/queries.md", "file to write the page of the set \"query\" to; empty for none")
+	flag.StringVar(&s.queryOut, "query-out", "docs/benchmarks/queries.md",
+		"file to write the page of the set \"query\" to; empty for none")
 	flag.StringVar(&s.profile, "profile", "", "folder for a CPU profile of each measure, of its last round")
 	flag.StringVar(&s.data, "data", "", "folder of the data set of the set \"query\"; empty for a small one in "+smallData)
 	flag.IntVar(&s.dataRows, "data-rows", 2_000_000, "rows of events of the data set, where it has to be made")
 	flag.BoolVar(&s.asIs, "as-is", false, "ask about the data set as far as it is filled")
 	flag.BoolVar(&s.fill, "fill", false, "make the data set, or what is missing of it, and end")
 	flag.Float64Var(&s.capacityRate, "capacity-rate", 3000, "events a second of the set \"capacity\"")
-	flag.DurationVar(&s.capacityFor, "capacity-for", time.Minute, "for how long they are sent, and an eighth of them before")
-	flag.StringVar(&s.capacityOut, "capacity-out", "docs/benchmarks/capacity.md", "file to write what events cost to; empty for none")
+	flag.DurationVar(&s.capacityFor, "capacity-for", time.Minute,
+		"for how long they are sent, and an eighth of them before")
+	flag.StringVar(&s.capacityOut, "capacity-out", "docs/benchmarks/capacity.md",
+		"file to write what events cost to; empty for none")
 	flag.StringVar(&s.guide, "capacity-guide", "docs/guides/capacity.md", "guide whose table is written from it")
-	flag.BoolVar(&s.busy, "busy", false, "measure although the machine is not idle; what that tells is no figure to compare")
+	flag.BoolVar(&s.busy, "busy", false,
+		"measure although the machine is not idle; what that tells is no figure to compare")
 	flag.Parse()
 
 	if s.fill {

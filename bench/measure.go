@@ -38,51 +38,126 @@ type measure struct {
 
 // The measures, in the order in which a round runs them.
 var edgeMeasures = []*measure{
-	{name: "bare", role: "bare", batch: 1, unit: "req/s", run: underLoad, help: "bare fiber reading the body, 1 event a request"},
-	{name: "validate1", role: "validate", batch: 1, unit: "ev/s", run: underLoad, help: "host, key, decoding, access; 1 event a request"},
-	{name: "accept1", role: "accept", batch: 1, unit: "ev/s", run: underLoad, help: "whole accept path, broker left out; 1 event a request"},
-	{name: "prototype1", role: "prototype", batch: 1, unit: "ev/s", run: underLoad, help: "an edge of the same decoder, records and producer, and nothing else; 1 event a request"},
-	{name: "durable1", role: "durable", batch: 1, unit: "ev/s", run: underLoad, help: "whole accept path, acknowledged by the broker; 1 event a request"},
-	{name: "half1", role: "durable", batch: 1, unit: "ev/s", run: openLoop, help: "the same at half of its peak, at fixed moments"},
+	{
+		name: "bare", role: "bare", batch: 1, unit: "req/s", run: underLoad,
+		help: "bare fiber reading the body, 1 event a request",
+	},
+	{
+		name: "validate1", role: "validate", batch: 1, unit: "ev/s", run: underLoad,
+		help: "host, key, decoding, access; 1 event a request",
+	},
+	{
+		name: "accept1", role: "accept", batch: 1, unit: "ev/s", run: underLoad,
+		help: "whole accept path, broker left out; 1 event a request",
+	},
+	{
+		name: "prototype1", role: "prototype", batch: 1, unit: "ev/s", run: underLoad,
+		help: "an edge of the same decoder, records and producer, and nothing else; 1 event a request",
+	},
+	{
+		name: "durable1", role: "durable", batch: 1, unit: "ev/s", run: underLoad,
+		help: "whole accept path, acknowledged by the broker; 1 event a request",
+	},
+	{
+		name: "half1", role: "durable", batch: 1, unit: "ev/s", run: openLoop,
+		help: "the same at half of its peak, at fixed moments",
+	},
 	{name: "p99", unit: "ms", help: "p99 of that, from the moment at which a request was to be sent"},
 	{name: "p999", unit: "ms", help: "p99.9 of that"},
 	{name: "brokerp99", unit: "ms", help: "p99 of a bare client at that rate, one record at a time"},
 	{name: "p99allowed", unit: "ms", help: "3 ms more"},
-	{name: "allocs1", role: "allocs", batch: 1, unit: "allocations", run: alone, help: "allocations of the accept path for each event, the Kafka client left out; 1 event a request"},
-	{name: "allocs100", role: "allocs", batch: 100, unit: "allocations", run: alone, help: "the same, 100 events a request"},
+	{
+		name: "allocs1", role: "allocs", batch: 1, unit: "allocations", run: alone,
+		help: "allocations of the accept path for each event, the Kafka client left out; 1 event a request",
+	},
+	{
+		name: "allocs100", role: "allocs", batch: 100, unit: "allocations", run: alone,
+		help: "the same, 100 events a request",
+	},
 	{name: "allocs1allowed", unit: "allocations", help: "allowed for one event that comes alone"},
 	{name: "allocs100allowed", unit: "allocations", help: "allowed for one of a hundred"},
 	{name: "key", role: "key", unit: "checks/s", run: alone, help: "whom a cached API key stands for, and whether it may"},
-	{name: "limit", role: "limit", unit: "req/s", run: alone, help: "limits of a key's request settled in memory, and its place taken back; 10,000 keys"},
+	{
+		name: "limit", role: "limit", unit: "req/s", run: alone,
+		help: "limits of a key's request settled in memory, and its place taken back; 10,000 keys",
+	},
 	{name: "parse", role: "parse", batch: 100, unit: "ev/s", run: alone, help: "fastjson alone, bodies of 100 events"},
-	{name: "bare100", role: "bare", batch: 100, unit: "ev/s", run: underLoad, help: "bare fiber reading the body, 100 events a request"},
-	{name: "validate100", role: "validate", batch: 100, unit: "ev/s", run: underLoad, help: "host, key, decoding, access; 100 events a request"},
-	{name: "accept100", role: "accept", batch: 100, unit: "ev/s", run: underLoad, help: "whole accept path, broker left out; 100 events a request"},
+	{
+		name: "bare100", role: "bare", batch: 100, unit: "ev/s", run: underLoad,
+		help: "bare fiber reading the body, 100 events a request",
+	},
+	{
+		name: "validate100", role: "validate", batch: 100, unit: "ev/s", run: underLoad,
+		help: "host, key, decoding, access; 100 events a request",
+	},
+	{
+		name: "accept100", role: "accept", batch: 100, unit: "ev/s", run: underLoad,
+		help: "whole accept path, broker left out; 100 events a request",
+	},
 	{name: "produce", role: "produce", batch: 100, unit: "rec/s", run: alone, help: "bare Kafka client, prebuilt records"},
-	{name: "prototype100", role: "prototype", batch: 100, unit: "ev/s", run: underLoad, help: "an edge of the same decoder, records and producer, and nothing else; 100 events a request"},
-	{name: "durable100", role: "durable", batch: 100, unit: "ev/s", run: underLoad, help: "whole accept path, acknowledged by the broker; 100 events a request"},
+	{
+		name: "prototype100", role: "prototype", batch: 100, unit: "ev/s", run: underLoad,
+		help: "an edge of the same decoder, records and producer, and nothing else; 100 events a request",
+	},
+	{
+		name: "durable100", role: "durable", batch: 100, unit: "ev/s", run: underLoad,
+		help: "whole accept path, acknowledged by the broker; 100 events a request",
+	},
 	{name: "durable10", role: "durable", batch: 10, unit: "ev/s", run: underLoad, help: "the same, 10 events a request"},
-	{name: "durable6000", role: "durable", batch: 6000, unit: "ev/s", run: underLoad, help: "the same, 6,000 events a request, without properties"},
+	{
+		name: "durable6000", role: "durable", batch: 6000, unit: "ev/s", run: underLoad,
+		help: "the same, 6,000 events a request, without properties",
+	},
 }
 
 // Where the broker runs: beside ClickHouse, as far from what is measured as it
 // gets, or beside what is measured, so that ClickHouse has its core for itself.
 var sinkMeasures = []*measure{
-	{name: "consume", role: "consume", unit: "rec/s", run: beside, help: "bare Kafka client, records unread; broker on the other core"},
-	{name: "raw", role: "raw", unit: "rec/s", run: beside, help: "the topic's batches read raw, headers into windows, values unread; broker on the other core"},
-	{name: "sinknull", role: "sink", null: true, unit: "rows/s", run: beside, help: "sink into a table that keeps nothing; broker on the other core"},
-	{name: "insert", role: "insert", unit: "rows/s", run: beside, brokerCore: coreMeasured, help: "the sink's own blocks, built beforehand; ClickHouse alone on its core"},
-	{name: "sink", role: "sink", unit: "rows/s", run: beside, brokerCore: coreMeasured, help: "sink; ClickHouse alone on its core, broker on the sink's"},
-	{name: "insertshared", role: "insert", unit: "rows/s", run: beside, shared: true, help: "the sink's own blocks, built beforehand; everything on both cores"},
+	{
+		name: "consume", role: "consume", unit: "rec/s", run: beside,
+		help: "bare Kafka client, records unread; broker on the other core",
+	},
+	{
+		name: "raw", role: "raw", unit: "rec/s", run: beside,
+		help: "the topic's batches read raw, headers into windows, values unread; broker on the other core",
+	},
+	{
+		name: "sinknull", role: "sink", null: true, unit: "rows/s", run: beside,
+		help: "sink into a table that keeps nothing; broker on the other core",
+	},
+	{
+		name: "insert", role: "insert", unit: "rows/s", run: beside, brokerCore: coreMeasured,
+		help: "the sink's own blocks, built beforehand; ClickHouse alone on its core",
+	},
+	{
+		name: "sink", role: "sink", unit: "rows/s", run: beside, brokerCore: coreMeasured,
+		help: "sink; ClickHouse alone on its core, broker on the sink's",
+	},
+	{
+		name: "insertshared", role: "insert", unit: "rows/s", run: beside, shared: true,
+		help: "the sink's own blocks, built beforehand; everything on both cores",
+	},
 	{name: "sinkshared", role: "sink", unit: "rows/s", run: beside, shared: true, help: "sink; everything on both cores"},
-	{name: "engine", role: "engine", unit: "rows/s", run: beside, brokerCore: coreMeasured, help: "ClickHouse's own Kafka engine, one consumer, same table; ClickHouse alone on its core"},
+	{
+		name: "engine", role: "engine", unit: "rows/s", run: beside, brokerCore: coreMeasured,
+		help: "ClickHouse's own Kafka engine, one consumer, same table; ClickHouse alone on its core",
+	},
 }
 
 // windowMeasures run behind windowKeys events that were seen within the hour.
 var windowMeasures = []*measure{
-	{name: "rebuild", role: "rebuild", unit: "rec/s", run: beside, seen: windowKeys, help: "windows read back, one partition after the other, on one core"},
-	{name: "sinkblind", role: "sink", unit: "rows/s", run: beside, seen: windowKeys, blind: true, brokerCore: coreMeasured, help: "sink without a window"},
-	{name: "sinkfull", role: "sink", unit: "rows/s", run: beside, seen: windowKeys, brokerCore: coreMeasured, help: "sink with 4 million keys in its windows"},
+	{
+		name: "rebuild", role: "rebuild", unit: "rec/s", run: beside, seen: windowKeys,
+		help: "windows read back, one partition after the other, on one core",
+	},
+	{
+		name: "sinkblind", role: "sink", unit: "rows/s", run: beside, seen: windowKeys, blind: true, brokerCore: coreMeasured,
+		help: "sink without a window",
+	},
+	{
+		name: "sinkfull", role: "sink", unit: "rows/s", run: beside, seen: windowKeys, brokerCore: coreMeasured,
+		help: "sink with 4 million keys in its windows",
+	},
 	{name: "allowed", unit: "bytes", help: "memory allowed for that: 512 MB and 40 bytes a key"},
 	{name: "peak", unit: "bytes", help: "memory resident at most meanwhile"},
 	{name: "live", unit: "rec/s", help: "records published all the time"},
@@ -91,7 +166,10 @@ var windowMeasures = []*measure{
 
 // spoiltMeasures run on a topic of which one record in 120 is malformed.
 var spoiltMeasures = []*measure{
-	{name: "sinkspoilt", role: "sink", unit: "rows/s", run: beside, brokerCore: coreMeasured, help: "sink, with one malformed record in 120"},
+	{
+		name: "sinkspoilt", role: "sink", unit: "rows/s", run: beside, brokerCore: coreMeasured,
+		help: "sink, with one malformed record in 120",
+	},
 }
 
 // Derived figures, told from the runs above.
@@ -114,8 +192,14 @@ var ratios = []ratio{
 	{"B2", "validate100", "parse", 0.85, "validating edge, 100 events a request, against fastjson alone"},
 	{"B3", "durable1", "bare", 0.33, "durable edge, 1 event a request, against bare fiber"},
 	{"B4", "durable100", "produce", 0.90, "durable edge, 100 events a request, against a bare Kafka client"},
-	{"B5", "durable1", "prototype1", 0.80, "durable edge with keys, limits and quotas against one without, 1 event a request"},
-	{"B6", "p99allowed", "p99", 1, "p99 allowed, a bare client's and 3 ms, against that of the durable edge at half of its peak"},
+	{
+		"B5", "durable1", "prototype1", 0.80,
+		"durable edge with keys, limits and quotas against one without, 1 event a request",
+	},
+	{
+		"B6", "p99allowed", "p99", 1,
+		"p99 allowed, a bare client's and 3 ms, against that of the durable edge at half of its peak",
+	},
 	{"B7", "allocs1allowed", "allocs1", 1, "allocations allowed against those of the accept path, 1 event a request"},
 	{"B7", "allocs100allowed", "allocs100", 1, "the same, 100 events a request"},
 	{"", "durable100", "prototype100", 0, "the same, 100 events a request"},
@@ -250,7 +334,8 @@ func (f *figures) inSurroundings(ctx context.Context, set set, round int) (err e
 		defer func() { err = errors.Join(err, e.clickhouse.end()) }()
 	}
 	for _, role := range set.fill {
-		if _, err := loop(ctx, coresBoth, job{Role: role, Rows: f.rows, Seen: windowKeys, Brokers: e.around.Brokers}); err != nil {
+		if _, err := loop(ctx, coresBoth,
+			job{Role: role, Rows: f.rows, Seen: windowKeys, Brokers: e.around.Brokers}); err != nil {
 			return err
 		}
 	}

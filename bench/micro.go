@@ -32,7 +32,9 @@ func loopLimit(ctx context.Context, j job, say func(result) error) error {
 	limiter := ratelimit.New(testkit.WideLimits(), ratelimit.Deps{Log: t.Log, Metrics: t.Registry})
 	requests := make([]ratelimit.Request, callers)
 	for i := range requests {
-		requests[i] = ratelimit.Request{Family: ratelimit.Track, Who: ratelimit.Identity{Kind: ratelimit.Key, ID: fmt.Sprint("key_", i)}}
+		requests[i] = ratelimit.Request{
+			Family: ratelimit.Track, Who: ratelimit.Identity{Kind: ratelimit.Key, ID: fmt.Sprint("key_", i)},
+		}
 	}
 	next := 0
 	return j.repeat(say, func() error {

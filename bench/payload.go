@@ -53,7 +53,8 @@ func appendEvent(dst []byte, n int, at time.Time, whole bool) []byte {
 	dst = fmt.Appendf(dst, `"path":"https://shop.example.com/products/item-%03d",`, page)
 	dst = fmt.Appendf(dst, `"anonymousId":"anon_4f9d2c1e-5b7a-4c3d-9e8f-%012x","profileId":"u-%06d",`, visitor, visitor)
 	dst = fmt.Appendf(dst, `"sessionId":"sess_9a8b7c6d-1e2f-4a5b-8c9d-%012x",`, session)
-	dst = fmt.Appendf(dst, `"timestamp":%d,"namespace":"shop","source":"web",`, at.Add(-time.Duration(n%3600)*time.Second).UnixMilli())
+	dst = fmt.Appendf(dst, `"timestamp":%d,"namespace":"shop","source":"web",`,
+		at.Add(-time.Duration(n%3600)*time.Second).UnixMilli())
 	if !whole {
 		return append(dst[:len(dst)-1], '}')
 	}
@@ -83,8 +84,10 @@ type directory struct{ key *apikey.Key }
 
 func newDirectory(secret string) directory {
 	return directory{&apikey.Key{
-		Record: managed.Record{ID: "key_01K00000000000000000000000", OrganizationID: benchOrganization, Name: "bench", CreatedAt: time.Now()},
-		Hash:   apikey.HashOf([]byte(secret)), Scopes: auth.AllScopes().Strings(),
+		Record: managed.Record{
+			ID: "key_01K00000000000000000000000", OrganizationID: benchOrganization, Name: "bench", CreatedAt: time.Now(),
+		},
+		Hash: apikey.HashOf([]byte(secret)), Scopes: auth.AllScopes().Strings(),
 	}}
 }
 
@@ -98,7 +101,11 @@ func (d directory) KeyByHash(_ context.Context, hash [apikey.HashLen]byte) (*api
 
 // WebsiteByID implements auth.WebsiteStore.
 func (directory) WebsiteByID(_ context.Context, id string) (*website.Website, error) {
-	return &website.Website{Record: managed.Record{ID: id, OrganizationID: benchOrganization}, ClientID: id, Settings: website.Settings{AnonymizeVisitorIDs: "true"}}, nil
+	return &website.Website{
+		Record:   managed.Record{ID: id, OrganizationID: benchOrganization},
+		ClientID: id,
+		Settings: website.Settings{AnonymizeVisitorIDs: "true"},
+	}, nil
 }
 
 // WebsiteByClientID implements auth.WebsiteStore.
@@ -195,7 +202,8 @@ func prebuilt(ctx context.Context, first, n, websites int) ([]record.Record, err
 			site = fmt.Sprintf("web_01K%023d", at/batch%websites)
 		}
 		_, err := a.Accept(ctx, ingest.Request{
-			Route: ingest.Track, Body: append(body, ']'), Key: []byte(benchKey), WebsiteID: []byte(site), ID: []byte("req_bench"),
+			Route: ingest.Track, Body: append(body, ']'), Key: []byte(benchKey), WebsiteID: []byte(site),
+			ID: []byte("req_bench"),
 		})
 		if err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace/millrace/bench/dataset"
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/load"
 )
 
@@ -117,7 +118,8 @@ func (f *queryFigures) gate(g gate) {
 func (f *queryFigures) countRows(ctx context.Context, a *asker, conn *clickhouse.Client) error {
 	var rows, recent proto.ColUInt64
 	return conn.Do(ctx, ch.Query{
-		Body: "SELECT count() AS n, countIf(owner_id = {owner:String} AND event_date >= {from:Date} AND event_date < {until:Date}) AS recent FROM events",
+		Body: "SELECT count() AS n, countIf(owner_id = {owner:String} AND event_date >= {from:Date} AND event_date < " +
+			"{until:Date}) AS recent FROM events",
 		Parameters: ch.Parameters(map[string]any{
 			"owner": a.website, "from": a.from.Format(time.DateOnly), "until": a.until.Format(time.DateOnly),
 		}),
@@ -140,12 +142,14 @@ func (f *queryFigures) overview(ctx context.Context, a *asker, _ *clickhouse.Cli
 	}
 	about := strings.Join(overview, ", ") + " in one request, 30 days of the largest website"
 	f.gate(gate{"D1", about + ": p95 of fresh answers", took[0].at(0.95), uncachedD1, "ms", false})
-	f.notes = append(f.notes, fmt.Sprintf("D1 fresh: p50 %.2f ms, p95 %.2f ms of %d answers.", took[0].at(0.5), took[0].at(0.95), len(took[0])))
+	f.notes = append(f.notes, fmt.Sprintf("D1 fresh: p50 %.2f ms, p95 %.2f ms of %d answers.",
+		took[0].at(0.5), took[0].at(0.95), len(took[0])))
 	if took, err = alternate(f.run, 200, func() error { _, err := a.ask(ctx, body, false); return err }); err != nil {
 		return err
 	}
 	f.gate(gate{"D1", "the same: p95 of answers from the cache", took[0].at(0.95), cachedD1, "ms", false})
-	f.notes = append(f.notes, fmt.Sprintf("D1 cached: p50 %.2f ms, p95 %.2f ms of %d answers.", took[0].at(0.5), took[0].at(0.95), len(took[0])))
+	f.notes = append(f.notes, fmt.Sprintf("D1 cached: p50 %.2f ms, p95 %.2f ms of %d answers.",
+		took[0].at(0.5), took[0].at(0.95), len(took[0])))
 	return nil
 }
 
@@ -160,7 +164,8 @@ func (f *queryFigures) eachType(ctx context.Context, a *asker, conn *clickhouse.
 		if t.compiled, err = a.compile(ctx, name); err != nil {
 			return err
 		}
-		body := fmt.Sprintf(`{"parameters":[%q],"startDate":%q,"endDate":%q,"limit":100}`, name, a.from.Format(time.DateOnly), a.last())
+		body := fmt.Sprintf(`{"parameters":[%q],"startDate":%q,"endDate":%q,"limit":100}`,
+			name, a.from.Format(time.DateOnly), a.last())
 		took, err := alternate(f.run, 5,
 			func() error { _, err := a.ask(ctx, body, true); return err },
 			func() (err error) { t.read, err = t.compiled.run(ctx, conn); return err })
@@ -183,7 +188,10 @@ func (f *queryFigures) eachType(ctx context.Context, a *asker, conn *clickhouse.
 	worst := slices.MaxFunc(f.types, func(a, b typeFigures) int {
 		return cmp.Compare(a.ours.at(0.5)/a.allowed(), b.ours.at(0.5)/b.allowed())
 	})
-	f.gate(gate{"Q1", fmt.Sprintf("each type alone against its SQL through ch-go, medians; the furthest is %#q", worst.name), worst.ours.at(0.5), worst.allowed(), "ms", false})
+	f.gate(gate{
+		"Q1", fmt.Sprintf("each type alone against its SQL through ch-go, medians; the furthest is %#q", worst.name),
+		worst.ours.at(0.5), worst.allowed(), "ms", false,
+	})
 	return nil
 }
 
@@ -208,8 +216,10 @@ func (f *queryFigures) dashboard(ctx context.Context, a *asker, _ *clickhouse.Cl
 		}
 	}
 	whole, alone := took[0].at(0.5), took[slowest].at(0.5)
-	f.gate(gate{"Q2", fmt.Sprintf("a dashboard of %d parameters (%.1f ms) against the slowest of them alone, %#q (%.1f ms), medians",
-		len(load.Dashboard), whole, load.Dashboard[slowest-1], alone), whole / alone, ratioQ2, "times", false})
+	f.gate(gate{
+		"Q2", fmt.Sprintf("a dashboard of %d parameters (%.1f ms) against the slowest of them alone, %#q (%.1f ms), medians",
+			len(load.Dashboard), whole, load.Dashboard[slowest-1], alone), whole / alone, ratioQ2, "times", false,
+	})
 	return nil
 }
 
@@ -227,7 +237,7 @@ func (f *queryFigures) history(ctx context.Context, a *asker, conn *clickhouse.C
 	if err := drop(); err != nil {
 		return err
 	}
-	if err := clickhouse.Migrate(ctx, cfg); err != nil {
+	if err := schema.Migrate(ctx, cfg); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
@@ -252,27 +262,33 @@ func (f *queryFigures) history(ctx context.Context, a *asker, conn *clickhouse.C
 			return err
 		}
 		long, kept := took[0].at(0.5), took[1].at(0.5)
-		f.notes = append(f.notes, fmt.Sprintf("Q3 %#q: %.2f ms with twelve months kept, %.2f ms with those of the range.", name, long, kept))
+		f.notes = append(f.notes,
+			fmt.Sprintf("Q3 %#q: %.2f ms with twelve months kept, %.2f ms with those of the range.", name, long, kept))
 		if long/kept > worst {
 			worst, about = long/kept, name
 		}
 	}
-	f.gate(gate{"Q3", fmt.Sprintf("30 days with 12 months kept against with those of the range kept, SQL through ch-go, medians; the furthest of six types is %#q", about), worst, ratioQ3, "times", false})
+	f.gate(
+		gate{"Q3", fmt.Sprintf("30 days with 12 months kept against with those of the range kept, SQL through ch-go, "+
+			"medians; the furthest of six types is %#q", about), worst, ratioQ3, "times", false})
 	return nil
 }
 
 // attach gives another database the parts of the range's months.
 func (f *queryFigures) attach(ctx context.Context, database string, a *asker) error {
 	var statements []string
-	for _, t := range clickhouse.Tables {
+	for _, t := range schema.Tables {
 		if !strings.HasPrefix(t.PartitionBy, "toYYYYMM(") {
 			if strings.Contains(t.Engine, "MergeTree") && t.PartitionBy == "" {
-				statements = append(statements, fmt.Sprintf("ALTER TABLE %s.%s ATTACH PARTITION tuple() FROM %s", database, t.Name, t.Name))
+				statements = append(statements, fmt.Sprintf("ALTER TABLE %s.%s ATTACH PARTITION tuple() FROM %s",
+					database, t.Name, t.Name))
 			}
 			continue
 		}
-		for month := time.Date(a.from.Year(), a.from.Month(), 1, 0, 0, 0, 0, time.UTC); month.Before(a.until); month = month.AddDate(0, 1, 0) {
-			statements = append(statements, fmt.Sprintf("ALTER TABLE %s.%s ATTACH PARTITION %s FROM %s", database, t.Name, month.Format("200601"), t.Name))
+		for month := time.Date(a.from.Year(), a.from.Month(), 1, 0,
+			0, 0, 0, time.UTC); month.Before(a.until); month = month.AddDate(0, 1, 0) {
+			statements = append(statements, fmt.Sprintf("ALTER TABLE %s.%s ATTACH PARTITION %s FROM %s",
+				database, t.Name, month.Format("200601"), t.Name))
 		}
 	}
 	return execute(ctx, a.stack.clickhouse, statements...)

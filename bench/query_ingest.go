@@ -35,7 +35,8 @@ func (f *queryFigures) underIngest(ctx context.Context, a *asker, conn *clickhou
 		return err
 	}
 	half := peak / 2
-	f.notes = append(f.notes, fmt.Sprintf("E: events are acknowledged, stored and rolled up at %.0f a second at most, %d a request, load and broker on the same cores; half of it is %.0f.", peak, ingestBatch, half))
+	f.notes = append(f.notes, fmt.Sprintf("E: events are acknowledged, stored and rolled up at %.0f a second at most, "+
+		"%d a request, load and broker on the same cores; half of it is %.0f.", peak, ingestBatch, half))
 
 	var seen times
 	before, err := f.meanwhile(ctx, a, 1, half, ingestSteps, func(ctx context.Context) (err error) {
@@ -45,8 +46,12 @@ func (f *queryFigures) underIngest(ctx context.Context, a *asker, conn *clickhou
 	if err != nil {
 		return err
 	}
-	f.gate(gate{"E1", fmt.Sprintf("acknowledged until seen in /v1/query at %.0f events/s: p95 of %d events", half, len(seen)), seen.at(0.95), visibleE1, "ms", false})
-	f.notes = append(f.notes, fmt.Sprintf("E1: p50 %.0f ms, p95 %.0f ms, most %.0f ms.", seen.at(0.5), seen.at(0.95), seen.at(1)))
+	f.gate(gate{
+		"E1", fmt.Sprintf("acknowledged until seen in /v1/query at %.0f events/s: p95 of %d events", half, len(seen)),
+		seen.at(0.95), visibleE1, "ms", false,
+	})
+	f.notes = append(f.notes, fmt.Sprintf("E1: p50 %.0f ms, p95 %.0f ms, most %.0f ms.",
+		seen.at(0.5), seen.at(0.95), seen.at(1)))
 
 	var asked *load.Report
 	after, err := f.meanwhile(ctx, a, 2, half, 2*ingestSteps, func(ctx context.Context) (err error) {
@@ -56,11 +61,17 @@ func (f *queryFigures) underIngest(ctx context.Context, a *asker, conn *clickhou
 	if err != nil {
 		return err
 	}
-	f.gate(gate{"E2", fmt.Sprintf("%d dashboards of %d parameters asking once in %s each at that rate: p95 of %d answers", dashboards, len(load.Dashboard), askEvery, asked.Requests), asked.Latency.P95, dashboardE2, "ms", false})
-	f.gate(gate{"E2", "events accepted a second meanwhile, against without", after.RateAccepted / before.RateAccepted, keptE2, "times", true})
+	f.gate(gate{"E2", fmt.Sprintf("%d dashboards of %d parameters asking once in %s each at that rate: p95 of %d answers",
+		dashboards, len(load.Dashboard), askEvery, asked.Requests), asked.Latency.P95, dashboardE2, "ms", false})
+	f.gate(gate{
+		"E2", "events accepted a second meanwhile, against without", after.RateAccepted / before.RateAccepted,
+		keptE2, "times", true,
+	})
 	f.notes = append(f.notes,
-		fmt.Sprintf("E2: dashboards p50 %.0f ms, p95 %.0f ms, most %.0f ms; %v, %d parts failed.", asked.Latency.P50, asked.Latency.P95, asked.Latency.Max, asked.Statuses, asked.FailedParts),
-		fmt.Sprintf("E2: events %.0f a second of %.0f without and %.0f with dashboards; p99 of their answers %.0f ms and %.0f ms.",
+		fmt.Sprintf("E2: dashboards p50 %.0f ms, p95 %.0f ms, most %.0f ms; %v, %d parts failed.",
+			asked.Latency.P50, asked.Latency.P95, asked.Latency.Max, asked.Statuses, asked.FailedParts),
+		fmt.Sprintf(
+			"E2: events %.0f a second of %.0f without and %.0f with dashboards; p99 of their answers %.0f ms and %.0f ms.",
 			before.RateAccepted, half, after.RateAccepted, before.Latency.P99, after.Latency.P99))
 	return nil
 }
@@ -72,14 +83,21 @@ func (f *queryFigures) events(a *asker, run uint64) *load.Events {
 		sites[i] = traffic.Site{ID: id, Host: fmt.Sprintf("site-%03d.example.com", i)}
 	}
 	world := traffic.NewWorld(traffic.Config{Seed: run, Run: uint64(f.began.UnixNano()) + run, Sites: sites, Bots: 0.01})
-	return &load.Events{URL: a.stack.Ingest, Key: a.stack.key, Requests: world.Requests(run, traffic.Mix{Batch: ingestBatch, Duplicates: 0.005})}
+	return &load.Events{
+		URL:      a.stack.Ingest,
+		Key:      a.stack.key,
+		Requests: world.Requests(run, traffic.Mix{Batch: ingestBatch, Duplicates: 0.005}),
+	}
 }
 
 // drive sends events at a rate for a while.
-func (f *queryFigures) drive(ctx context.Context, a *asker, run uint64, rate float64, d time.Duration) (*load.Report, error) {
+func (f *queryFigures) drive(
+	ctx context.Context, a *asker, run uint64, rate float64, d time.Duration,
+) (*load.Report, error) {
 	send, closeAll := load.HTTP(connections)
 	defer closeAll()
-	r, err := load.Drive(ctx, load.Options{Rate: rate, Duration: d, Connections: connections, Timeout: 30 * time.Second}, f.events(a, run), send)
+	r, err := load.Drive(ctx, load.Options{Rate: rate, Duration: d, Connections: connections, Timeout: 30 * time.Second},
+		f.events(a, run), send)
 	if err == nil && r.Statuses["200"] < r.Requests*9/10 {
 		err = fmt.Errorf("events are refused: %v %s", r.Statuses, r.FirstError)
 	}
@@ -120,7 +138,8 @@ func (f *queryFigures) peak(ctx context.Context, a *asker, conn *clickhouse.Clie
 func storedRows(ctx context.Context, conn *clickhouse.Client) (n uint64, err error) {
 	var rows proto.ColUInt64
 	err = conn.Do(ctx, ch.Query{
-		Body:   "SELECT sum(rows) AS n FROM system.parts WHERE active AND database = currentDatabase() AND table IN ('events', 'vitals', 'errors')",
+		Body: "SELECT sum(rows) AS n FROM system.parts WHERE active AND database = currentDatabase() AND table IN " +
+			"('events', 'vitals', 'errors')",
 		Result: proto.Results{{Name: "n", Data: &rows}},
 		OnResult: func(context.Context, proto.Block) error {
 			if rows.Rows() > 0 {
@@ -161,7 +180,9 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // meanwhile sends events at a rate and does something until the time is over.
-func (f *queryFigures) meanwhile(ctx context.Context, a *asker, run uint64, rate float64, d time.Duration, do func(context.Context) error) (report *load.Report, err error) {
+func (f *queryFigures) meanwhile(
+	ctx context.Context, a *asker, run uint64, rate float64, d time.Duration, do func(context.Context) error,
+) (report *load.Report, err error) {
 	within, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	var all sync.WaitGroup
@@ -185,7 +206,8 @@ func (f *queryFigures) visible(ctx context.Context, a *asker) (seen times, err e
 	for n := 0; ctx.Err() == nil; n++ {
 		name := fmt.Sprintf("probe_%d_%d", now.UnixMilli(), n)
 		body := fmt.Sprintf(`[{"name":%q,"eventId":%q}]`, name, name)
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.stack.Ingest+"/track?website_id="+probe.website, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.stack.Ingest+"/track?website_id="+probe.website,
+			strings.NewReader(body))
 		if err != nil {
 			return seen, err
 		}
@@ -223,11 +245,17 @@ func (f *queryFigures) visible(ctx context.Context, a *asker) (seen times, err e
 
 // dashboards has the largest websites' dashboards asked for.
 func (f *queryFigures) dashboards(ctx context.Context, a *asker) (*load.Report, error) {
-	work := &rounds{asker: *a, websites: f.set.Websites[:dashboards], body: load.DashboardBody(time.Now().UTC().AddDate(0, 0, 1).Truncate(24*time.Hour), 30)}
+	work := &rounds{
+		asker:    *a,
+		websites: f.set.Websites[:dashboards],
+		body:     load.DashboardBody(time.Now().UTC().AddDate(0, 0, 1).Truncate(24*time.Hour), 30),
+	}
 	send, closeAll := load.HTTP(dashboards)
 	defer closeAll()
 	d := 2*ingestSteps - 2*time.Second
-	return load.Drive(ctx, load.Options{Rate: dashboards / askEvery.Seconds(), Duration: d, Connections: dashboards, Timeout: 30 * time.Second}, work, send)
+	return load.Drive(ctx,
+		load.Options{Rate: dashboards / askEvery.Seconds(), Duration: d, Connections: dashboards, Timeout: 30 * time.Second},
+		work, send)
 }
 
 // rounds asks for the dashboards of websites, one after the other.

@@ -25,11 +25,17 @@ func (f *queryFigures) pass() bool {
 func (f *queryFigures) markdown() string {
 	var b strings.Builder
 	b.WriteString("# Questions\n\n")
-	b.WriteString("Written by `go run ./bench -only query`; do not edit. What is asked is the product as `millrace standalone` runs it, its ClickHouse\n" +
-		"and broker beside it, and the load, all on the same cores. Fresh answers are no copies of earlier ones (`Cache-Control: no-cache, no-store`).\n" +
+	b.WriteString("Written by `go run ./bench -only query`; do not edit. What is asked is the product as `millrace " +
+		"standalone` runs it, its ClickHouse\n" +
+		"and broker beside it, and the load, all on the same cores. Fresh answers are no copies of earlier ones " +
+		"(`Cache-Control: no-cache, no-store`).\n" +
 		"How each figure is found is told in [README.md](README.md#questions).\n\n")
-	fmt.Fprintf(&b, "%s, version %s, %s, %s, %d cores, %s of memory, load average before %s.\n", f.began.UTC().Format(time.DateOnly), buildinfo.Version(), runtime.Version(), processor(), runtime.NumCPU(), memory(), f.load)
-	fmt.Fprintf(&b, "The data set has %d rows of events of %d websites over the twelve months until %s, %d of them of the largest website in its last 30 days.\n\n",
+	fmt.Fprintf(&b, "%s, version %s, %s, %s, %d cores, %s of memory, load average before %s.\n",
+		f.began.UTC().Format(time.DateOnly), buildinfo.Version(), runtime.Version(), processor(), runtime.NumCPU(), memory(),
+		f.load)
+	fmt.Fprintf(&b,
+		"The data set has %d rows of events of %d websites over the twelve months until %s, %d of them of the largest "+
+			"website in its last 30 days.\n\n",
 		f.count, len(f.set.Websites), f.set.Until.Format(time.DateOnly), f.recent)
 	options := ""
 	if len(f.measures) > 0 {
@@ -38,7 +44,8 @@ func (f *queryFigures) markdown() string {
 	if f.asIs {
 		options += " -as-is"
 	}
-	fmt.Fprintf(&b, "    go run ./bench -fill -data DIR -data-rows %d\n    go run ./bench -only query -data DIR%s\n\n", f.set.Rows, options)
+	fmt.Fprintf(&b, "    go run ./bench -fill -data DIR -data-rows %d\n    go run ./bench -only query -data DIR%s\n\n",
+		f.set.Rows, options)
 	b.WriteString("| Gate | Measure | Found | Wanted | |\n|---|---|---|---|---|\n")
 	for i := range f.gates {
 		g := &f.gates[i]
@@ -58,7 +65,8 @@ func (f *queryFigures) markdown() string {
 		b.WriteString("\n")
 		return b.String()
 	}
-	b.WriteString("\n\n## Each type alone\n\nThirty days of the largest website, medians, the slowest first; beside it the SQL that `/v1/query/compile` says, through ch-go.\n\n" +
+	b.WriteString("\n\n## Each type alone\n\nThirty days of the largest website, medians, the slowest first; beside it " +
+		"the SQL that `/v1/query/compile` says, through ch-go.\n\n" +
 		"| Type | `/v1/query` ms | SQL ms | Allowed ms | Rows read |\n|---|---|---|---|---|\n")
 	for i := range f.types {
 		t := &f.types[i]

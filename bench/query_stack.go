@@ -19,7 +19,8 @@ func serveStack(ctx context.Context, j job, say func(result) error) error {
 	s := config.Default()
 	s.Data.Dir, s.Limits.Enabled, s.Log.Level, s.Admin.Listen = j.Folder, false, "error", ""
 	for _, addr := range []*string{
-		&s.Query.Listen, &s.Ingest.Listen, &s.Embedded.Kafka.Listen, &s.Embedded.ClickHouse.Listen, &s.Embedded.ClickHouse.HTTP.Listen,
+		&s.Query.Listen, &s.Ingest.Listen, &s.Embedded.Kafka.Listen, &s.Embedded.ClickHouse.Listen,
+		&s.Embedded.ClickHouse.HTTP.Listen,
 	} {
 		if err := freeAddr(addr); err != nil {
 			return err
@@ -27,7 +28,8 @@ func serveStack(ctx context.Context, j job, say func(result) error) error {
 	}
 	ready := &readyLine{then: func() error {
 		return say(result{
-			Query: config.ListenURL(s.Query.Listen), Ingest: config.ListenURL(s.Ingest.Listen), ClickHouse: s.Embedded.ClickHouse.Listen,
+			Query: config.ListenURL(s.Query.Listen), Ingest: config.ListenURL(s.Ingest.Listen),
+			ClickHouse: s.Embedded.ClickHouse.Listen,
 		})
 	}}
 	return standalone.Run(ctx, standalone.Options{Settings: s, Stdout: ready, Stderr: os.Stderr})

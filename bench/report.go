@@ -23,7 +23,9 @@ type figures struct {
 }
 
 func newFigures(s settings) *figures {
-	return &figures{settings: s, began: time.Now(), load: loadAverage(), rates: map[string][]float64{}, micros: map[string][]float64{}}
+	return &figures{
+		settings: s, began: time.Now(), load: loadAverage(), rates: map[string][]float64{}, micros: map[string][]float64{},
+	}
 }
 
 func (f *figures) add(m *measure, r result) {
@@ -145,12 +147,16 @@ func (f *figures) pass() bool {
 func (f *figures) markdown() string {
 	var b strings.Builder
 	b.WriteString("# How near to the limit\n\n")
-	b.WriteString("Written by `make bench`; do not edit. Each figure stands beside its limit, measured in the same run. What is measured is pinned\n" +
-		"to one core; its load, the broker and ClickHouse are pinned to the other, unless the line says otherwise. Figures are medians, the\n" +
-		"spread is lowest to highest. A ratio is the median of those of its rounds. " + fmt.Sprintf("The outage lasts %s while %d records a second go on.\n", f.outage, f.liveRate) +
+	b.WriteString("Written by `make bench`; do not edit. Each figure stands beside its limit, measured in the same " +
+		"run. What is measured is pinned\n" +
+		"to one core; its load, the broker and ClickHouse are pinned to the other, unless the line says otherwise. " +
+		"Figures are medians, the\n" +
+		"spread is lowest to highest. A ratio is the median of those of its rounds. " +
+		fmt.Sprintf("The outage lasts %s while %d records a second go on.\n", f.outage, f.liveRate) +
 		f.whichBroker() + "\n\n")
 	fmt.Fprintf(&b, "%s, version %s, %s, %d cores, %d rounds, one event of %d bytes, load average before %s.\n\n",
-		f.began.UTC().Format(time.DateOnly), buildinfo.Version(), runtime.Version(), runtime.NumCPU(), f.rounds, eventBytes, f.load)
+		f.began.UTC().Format(time.DateOnly), buildinfo.Version(), runtime.Version(), runtime.NumCPU(),
+		f.rounds, eventBytes, f.load)
 
 	f.gates(&b)
 	b.WriteString("\n| Measured | Median | Spread | CPU µs each |\n|---|---|---|---|\n")
@@ -176,7 +182,8 @@ func (f *figures) markdown() string {
 
 // gates writes the table of ratios.
 func (f *figures) gates(b *strings.Builder) {
-	b.WriteString("| Gate | Measure | Ratio | Spread | At least | | CPU µs each | at the limit |\n|---|---|--:|---|--:|---|--:|--:|\n")
+	b.WriteString(
+		"| Gate | Measure | Ratio | Spread | At least | | CPU µs each | at the limit |\n|---|---|--:|---|--:|---|--:|--:|\n")
 	for _, r := range slices.Concat(ratios, linkRatios, flagRatios) {
 		v, ok := f.of(r)
 		if !ok {

@@ -27,7 +27,9 @@ func TestARatioIsTheMedianOfItsRoundsBesideTheirSpread(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, ok, tc.want)
 		}
 	}
-	for _, r := range []ratio{{of: "a", limit: "none"}, {of: "none", limit: "a"}, {of: "none", limit: "=1"}, {of: "a", limit: "once"}} {
+	for _, r := range []ratio{
+		{of: "a", limit: "none"}, {of: "none", limit: "a"}, {of: "none", limit: "=1"}, {of: "a", limit: "once"},
+	} {
 		if got, ok := f.of(r); ok {
 			t.Errorf("%s against %s, which was not measured as often: %+v", r.of, r.limit, got)
 		}

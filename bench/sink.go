@@ -16,6 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	appsink "github.com/millrace/millrace/internal/app/sink"
@@ -152,15 +154,15 @@ func (j job) clickHouse() config.ClickHouse {
 // table makes the job's database, with a table that keeps its rows or not.
 func (j job) table(ctx context.Context) error {
 	cfg := j.clickHouse()
-	if err := clickhouse.Migrate(ctx, cfg); err != nil {
+	if err := schema.Migrate(ctx, cfg); err != nil {
 		return err
 	}
 	if !j.Null {
 		return nil
 	}
 	// Nor do the views make anything of what the table does not keep.
-	drop := []string{"DROP TABLE events SYNC", clickhouse.Tables[0].NullSQL("events")}
-	for _, v := range clickhouse.Views {
+	drop := []string{"DROP TABLE events SYNC", schema.Tables[0].NullSQL("events")}
+	for _, v := range schema.Views {
 		drop = append([]string{"DROP VIEW " + v.Name + " SYNC"}, drop...)
 	}
 	return execute(ctx, cfg, drop...)
@@ -188,7 +190,7 @@ func loopInsert(ctx context.Context, j job, say func(result) error) error {
 		return err
 	}
 	cfg := config.Default().Sink
-	inserter := clickhouse.NewInserter(j.clickHouse(), "")
+	inserter := insert.NewInserter(j.clickHouse(), "")
 	defer inserter.Close()
 	var blocks []sink.Block
 	var decoder record.Decoder
@@ -280,7 +282,8 @@ type runningSink struct {
 // the filled topic says.
 func (j job) startSink(ctx context.Context) (*runningSink, error) {
 	s := config.Default()
-	s.Kafka, s.ClickHouse, s.Sink.Group, s.Sink.Lanes = kafkaSettings(j.Brokers), j.clickHouse(), j.Database, []string{"live"}
+	s.Kafka, s.ClickHouse, s.Sink.Group, s.Sink.Lanes = kafkaSettings(j.Brokers), j.clickHouse(),
+		j.Database, []string{"live"}
 	if err := j.beginBehindSeen(ctx, s); err != nil {
 		return nil, err
 	}
@@ -302,7 +305,9 @@ func (j job) startSink(ctx context.Context) (*runningSink, error) {
 }
 
 // built is the daemon without a window, or on tables that keep nothing.
-func (j job) built(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+func (j job) built(
+	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
+) ([]lifecycle.Component, error) {
 	var w appsink.Wiring
 	if j.Blind {
 		s.Sink.Window = 0

@@ -56,7 +56,9 @@ func serveLoad(ctx context.Context, j job, say func(result) error) error {
 // trackRequest is a request as bytes.
 func trackRequest(addr string, events int) []byte {
 	body := trackBody(events, time.Now())
-	return fmt.Appendf(nil, "POST /track?website_id=%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n\r\n%s",
+	return fmt.Appendf(nil,
+		"POST /track?website_id=%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nX-Api-Key: "+
+			"%s\r\nContent-Length: %d\r\n\r\n%s",
 		benchWebsite, addr, benchKey, len(body), body)
 }
 

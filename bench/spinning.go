@@ -91,5 +91,6 @@ func (s *spinner) say(start time.Time, err error, say func(result) error) error 
 	if err != nil {
 		return err
 	}
-	return say(result{Events: float64(s.took.TotalCount()), Seconds: time.Since(start).Seconds(), Latency: latencyOf(s.took)})
+	return say(
+		result{Events: float64(s.took.TotalCount()), Seconds: time.Since(start).Seconds(), Latency: latencyOf(s.took)})
 }

@@ -91,7 +91,8 @@ func TestAFillGoesOnWhereItWasStoppedAndStoresNothingTwice(t *testing.T) {
 func countRows(ctx context.Context, t *testing.T, dir string) (rows, rolled uint64) {
 	t.Helper()
 	server, err := chserver.Start(ctx, chserver.Config{
-		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: filepath.Join(dir, "clickhouse"), Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: filepath.Join(dir, "clickhouse"),
+		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +107,8 @@ func countRows(ctx context.Context, t *testing.T, dir string) (rows, rolled uint
 	defer c.Close()
 	var base, rollup proto.ColUInt64
 	if err := c.Do(ctx, ch.Query{
-		Body:   "SELECT countIf(of = 0) AS base, sumIf(n, of = 1) AS rollup FROM (SELECT 0 AS of, toUInt64(1) AS n FROM events UNION ALL SELECT 1, events FROM events_1d)",
+		Body: "SELECT countIf(of = 0) AS base, sumIf(n, of = 1) AS rollup FROM (SELECT 0 AS of, toUInt64(1) AS n FROM " +
+			"events UNION ALL SELECT 1, events FROM events_1d)",
 		Result: proto.Results{{Name: "base", Data: &base}, {Name: "rollup", Data: &rollup}},
 		// The one block with a row is the result.
 		OnResult: func(context.Context, proto.Block) error {

@@ -16,6 +16,8 @@ import (
 	"github.com/ClickHouse/ch-go"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
 	"github.com/millrace/millrace/internal/pipeline/traffic"
 	"github.com/millrace/millrace/internal/platform/config"
@@ -58,7 +60,8 @@ func Fill(ctx context.Context, o Options) (m *Manifest, err error) {
 		}
 	}
 	server, err := chserver.Start(ctx, chserver.Config{
-		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: filepath.Join(o.Dir, "clickhouse"), Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: filepath.Join(o.Dir, "clickhouse"),
+		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, err
@@ -66,7 +69,7 @@ func Fill(ctx context.Context, o Options) (m *Manifest, err error) {
 	defer func() { err = errors.Join(err, server.Close()) }()
 	cfg := config.Default().ClickHouse
 	cfg.Addr = []string{server.Addr()}
-	if err := clickhouse.Migrate(ctx, cfg); err != nil {
+	if err := schema.Migrate(ctx, cfg); err != nil {
 		return nil, err
 	}
 	f := &filling{Manifest: m, out: o.Progress, cfg: cfg, begun: time.Now()}
@@ -83,7 +86,9 @@ func begin(ctx context.Context, o Options) (*Manifest, error) {
 	if o.Until.IsZero() {
 		o.Until = time.Now()
 	}
-	m := &Manifest{Rows: o.Rows, Seed: o.Seed, Until: o.Until.UTC().Truncate(24 * time.Hour), Done: map[string]bool{}, dir: o.Dir}
+	m := &Manifest{
+		Rows: o.Rows, Seed: o.Seed, Until: o.Until.UTC().Truncate(24 * time.Hour), Done: map[string]bool{}, dir: o.Dir,
+	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -131,7 +136,7 @@ func (f *filling) insertAll(ctx context.Context) error {
 			earlier = append(earlier, c)
 		}
 	}
-	inserter := clickhouse.NewInserter(f.cfg, "")
+	inserter := insert.NewInserter(f.cfg, "")
 	defer inserter.Close()
 	if err := f.insertThese(ctx, inserter, p, world, recent); err != nil {
 		return err
@@ -143,7 +148,9 @@ func (f *filling) insertAll(ctx context.Context) error {
 }
 
 // insertThese inserts chunks.
-func (f *filling) insertThese(ctx context.Context, inserter *clickhouse.Inserter, p *plan, world *traffic.World, chunks []chunk) error {
+func (f *filling) insertThese(
+	ctx context.Context, inserter *insert.Inserter, p *plan, world *traffic.World, chunks []chunk,
+) error {
 	work := make(chan chunk, len(chunks))
 	for _, c := range chunks {
 		work <- c
@@ -169,7 +176,7 @@ func (f *filling) insertThese(ctx context.Context, inserter *clickhouse.Inserter
 }
 
 // insert makes and inserts one chunk, and notes it.
-func (f *filling) insert(ctx context.Context, inserter *clickhouse.Inserter, b *blocks, c chunk) error {
+func (f *filling) insert(ctx context.Context, inserter *insert.Inserter, b *blocks, c chunk) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -199,7 +206,8 @@ func (f *filling) tell() {
 	f.told = time.Now()
 	took := time.Since(f.begun).Seconds()
 	rate := float64(f.rows) / took
-	fmt.Fprintf(f.out, "%4.0f s  %11d rows, %d left, %.0f rows/s, %.0f s to go\n", took, f.rows, f.left, rate, float64(f.left)/rate)
+	fmt.Fprintf(f.out, "%4.0f s  %11d rows, %d left, %.0f rows/s, %.0f s to go\n",
+		took, f.rows, f.left, rate, float64(f.left)/rate)
 }
 
 // partitionLayout is how a month's partition is called.
@@ -216,9 +224,9 @@ func (f *filling) recentMonths() []string {
 func (f *filling) merge(ctx context.Context) error {
 	tables := map[string]bool{}
 	for _, topic := range topics {
-		tables[clickhouse.TableOf(topic)] = true
+		tables[schema.TableOf(topic)] = true
 	}
-	for _, v := range clickhouse.Views {
+	for _, v := range schema.Views {
 		if tables[v.From] {
 			tables[v.To] = true
 		}
@@ -228,7 +236,7 @@ func (f *filling) merge(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	for _, t := range clickhouse.Tables {
+	for _, t := range schema.Tables {
 		if !tables[t.Name] {
 			continue
 		}

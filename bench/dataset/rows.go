@@ -1,7 +1,7 @@
 package dataset
 
 import (
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/pipeline/traffic"
@@ -19,7 +19,7 @@ type blocks struct {
 	row   sink.Row
 }
 
-func newBlocks(p *plan, w *traffic.World, inserter *clickhouse.Inserter) *blocks {
+func newBlocks(p *plan, w *traffic.World, inserter *insert.Inserter) *blocks {
 	b := &blocks{plan: p, world: w}
 	for i, topic := range topics {
 		b.of[i], b.topic[i] = inserter.NewBlock(topic), []byte(topic)

@@ -15,7 +15,8 @@ func TestTheAuditListsWhatWasChanged(t *testing.T) {
 	url, _, w := seeded(t)
 	secret := strings.TrimSpace(mustMillrace(t, "keys", "create", url, "--name", "server", "--scope", "all"))
 	var entries []jsonEntry
-	for line := range strings.Lines(mustMillrace(t, "audit", url, "--json", "--type", "apikey", "--organization", w.OrganizationID)) {
+	for line := range strings.Lines(mustMillrace(t, "audit", url, "--json", "--type", "apikey",
+		"--organization", w.OrganizationID)) {
 		var e jsonEntry
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("%q: %v", line, err)
@@ -26,12 +27,16 @@ func TestTheAuditListsWhatWasChanged(t *testing.T) {
 		t.Fatalf("%d entries, want 1", len(entries))
 	}
 	e := entries[0]
-	if diff := cmp.Diff([]string{"apikey.created", "server", string(audit.Operator)}, []string{e.Action, e.Resource.Name, string(e.Actor.Type)}); diff != "" {
+	if diff := cmp.Diff([]string{"apikey.created", "server", string(audit.Operator)},
+		[]string{e.Action, e.Resource.Name, string(e.Actor.Type)}); diff != "" {
 		t.Errorf("the entry (-want +got):\n%s", diff)
 	}
-	for _, args := range [][]string{{"--action", "apikey.created"}, {"--resource", e.Resource.ID}, {"--since", "1h"}, {"--limit", "0"}} {
+	for _, args := range [][]string{
+		{"--action", "apikey.created"}, {"--resource", e.Resource.ID}, {"--since", "1h"}, {"--limit", "0"},
+	} {
 		list := mustMillrace(t, append([]string{"audit", url}, args...)...)
-		if !strings.Contains(list, "apikey.created") || !strings.Contains(list, e.Resource.ID+" server") || strings.Contains(list, secret) {
+		if !strings.Contains(list, "apikey.created") || !strings.Contains(list, e.Resource.ID+" server") ||
+			strings.Contains(list, secret) {
 			t.Errorf("audit %v:\n%s", args, list)
 		}
 	}

@@ -36,8 +36,8 @@ func guideLines(t *testing.T, programs ...string) (lines []string) {
 	return lines
 }
 
-// shell runs a line of the guide in a folder, with a store's URL in its environment.
-func shell(t *testing.T, dir, line, storeURL string) {
+// runShell runs a line of the guide in a folder, with a store's URL in its environment.
+func runShell(t *testing.T, dir, line, storeURL string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-ec", line)
 	// Debian keeps the programs of PostgreSQL apart.
@@ -46,7 +46,9 @@ func shell(t *testing.T, dir, line, storeURL string) {
 		t.Fatal(err)
 	}
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + strings.Join(append(found, "/usr/local/bin", "/usr/bin", "/bin"), ":"), "MILLRACE_STORE_URL=" + storeURL}
+	cmd.Env = []string{
+		"PATH=" + strings.Join(append(found, "/usr/local/bin", "/usr/bin", "/bin"), ":"), "MILLRACE_STORE_URL=" + storeURL,
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
@@ -63,7 +65,8 @@ func account(t *testing.T, storeURL string) (website, key string) {
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	out := mustMillrace(t, "bootstrap", "--store.url="+storeURL, "--organization", "Acme", "--domain", "shop.example", "--email", "owner@shop.example")
+	out := mustMillrace(t, "bootstrap", "--store.url="+storeURL, "--organization", "Acme", "--domain", "shop.example",
+		"--email", "owner@shop.example")
 	m := regexp.MustCompile(`WEBSITE_ID=(\S+)\nAPI_KEY=(\S+)`).FindStringSubmatch(out)
 	if m == nil {
 		t.Fatalf("bootstrap prints\n%s", out)
@@ -102,9 +105,9 @@ func TestTheMetadataStoreIsRestoredAsTheGuideSays(t *testing.T) {
 		}
 		lost, dir := services.Postgres(t), t.TempDir()
 		website, key := account(t, lost)
-		shell(t, dir, lines[0], lost)
+		runShell(t, dir, lines[0], lost)
 		empty := services.Postgres(t)
-		shell(t, dir, lines[1], empty)
+		runShell(t, dir, lines[1], empty)
 		c := clickhousetest.Database(t)
 		mustMillrace(t, "migrate", "--store.url="+empty, "--clickhouse.addr="+c.Addr[0], "--clickhouse.database="+c.Database)
 		knows(t, empty, website, key)
@@ -112,7 +115,8 @@ func TestTheMetadataStoreIsRestoredAsTheGuideSays(t *testing.T) {
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
 		lines := guideLines(t, "sqlite3")
-		m := regexp.MustCompile(`^sqlite3 data/millrace\.db "VACUUM INTO '([^'"/]+)'"$`).FindStringSubmatch(strings.Join(lines, "\n"))
+		m := regexp.MustCompile(`^sqlite3 data/millrace\.db "VACUUM INTO '([^'"/]+)'"$`).FindStringSubmatch(
+			strings.Join(lines, "\n"))
 		if m == nil {
 			t.Fatalf("the guide's commands are %q, want a VACUUM INTO", lines)
 		}
@@ -122,7 +126,7 @@ func TestTheMetadataStoreIsRestoredAsTheGuideSays(t *testing.T) {
 		if _, err := testkit.Program("sqlite3"); err != nil {
 			t.Fatal(err)
 		}
-		shell(t, dir, strings.Replace(m[0], "data/millrace.db", file, 1), "")
+		runShell(t, dir, strings.Replace(m[0], "data/millrace.db", file, 1), "")
 		knows(t, "sqlite:"+saved, website, key)
 	})
 }

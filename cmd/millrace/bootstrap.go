@@ -57,12 +57,15 @@ account must be allowed to patch. When that fails nothing was made.`,
 	flags.StringVar(&first.AdminName, "owner", "Owner", "`NAME` of the owner")
 	flags.StringVar(&to.secret, "kubernetes-secret", "", "put the account into the Secret `NAME` instead of printing it")
 	flags.StringVar(&to.api, "kubernetes-api", kubernetes.DefaultAPI, "`URL` of the API server, with --kubernetes-secret")
-	flags.StringVar(&to.account, "kubernetes-account", kubernetes.DefaultAccount, "`FOLDER` of the pod's account, with --kubernetes-secret")
+	flags.StringVar(&to.account, "kubernetes-account", kubernetes.DefaultAccount,
+		"`FOLDER` of the pod's account, with --kubernetes-secret")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-func runBootstrap(cmd *cobra.Command, s config.Settings, db *store.Store, first bootstrap.First, to inCluster, asJSON bool) error {
+func runBootstrap(
+	cmd *cobra.Command, s config.Settings, db *store.Store, first bootstrap.First, to inCluster, asJSON bool,
+) error {
 	deliver, err := to.deliver()
 	if err != nil {
 		return err
@@ -78,7 +81,9 @@ func runBootstrap(cmd *cobra.Command, s config.Settings, db *store.Store, first 
 		}
 		return nil
 	case deliver != nil:
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "made %s and its website %s; the owner's password and the key are in Secret %s\n", a.OrganizationID, a.WebsiteID, to.secret)
+		_, err := fmt.Fprintf(cmd.OutOrStdout(),
+			"made %s and its website %s; the owner's password and the key are in Secret %s\n", a.OrganizationID, a.WebsiteID,
+			to.secret)
 		return err
 	case asJSON:
 		return printRecord(cmd, map[string]string{

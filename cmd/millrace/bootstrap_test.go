@@ -30,7 +30,9 @@ func emptyStore(t *testing.T) string {
 func TestBootstrapPrintsTheFirstAccountOnce(t *testing.T) {
 	t.Parallel()
 	url := emptyStore(t)
-	args := []string{"bootstrap", url, "--organization", "Acme", "--domain", "shop.example", "--email", "owner@shop.example"}
+	args := []string{
+		"bootstrap", url, "--organization", "Acme", "--domain", "shop.example", "--email", "owner@shop.example",
+	}
 	out := mustMillrace(t, args...)
 	const want = `^ORGANIZATION_ID=org_\w+\nWEBSITE_ID=web_\w+\nAPI_KEY=mlr_\w{48}\nADMIN_EMAIL=owner@shop\.example\nADMIN_PASSWORD=\w+\n$`
 	if !regexp.MustCompile(want).MatchString(out) {
@@ -71,8 +73,11 @@ func TestNothingIsMadeWhenTheSecretCannotBeWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	args := []string{"bootstrap", url, "--organization", "Acme", "--domain", "shop.example", "--email", "owner@shop.example"}
-	out, _, err := millrace(t, append(args, "--kubernetes-secret", "first", "--kubernetes-api", "https://127.0.0.1:1", "--kubernetes-account", pod)...)
+	args := []string{
+		"bootstrap", url, "--organization", "Acme", "--domain", "shop.example", "--email", "owner@shop.example",
+	}
+	out, _, err := millrace(t, append(args, "--kubernetes-secret", "first", "--kubernetes-api", "https://127.0.0.1:1",
+		"--kubernetes-account", pod)...)
 	if err == nil || out != "" || !strings.Contains(err.Error(), "writing Secret first") {
 		t.Errorf("it printed %q and ended with %v", out, err)
 	}

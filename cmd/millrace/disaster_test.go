@@ -20,7 +20,8 @@ func (s *stage) guideSQL(t *testing.T, guide, backup string) (statements []strin
 		t.Fatal(err)
 	}
 	for _, m := range regexp.MustCompile(`clickhouse-client [^\n]*-q "([^"]+)"`).FindAllStringSubmatch(string(text), -1) {
-		statements = append(statements, strings.NewReplacer("DATABASE millrace", "DATABASE "+s.ClickHouse.Database, "millrace-2026-11-22", backup).Replace(m[1]))
+		statements = append(statements, strings.NewReplacer("DATABASE millrace", "DATABASE "+s.ClickHouse.Database,
+			"millrace-2026-11-22", backup).Replace(m[1]))
 	}
 	return statements
 }
@@ -74,7 +75,8 @@ func TestABackupIsRestoredAndTheRestComesFromKafka(t *testing.T) {
 	s := newStage(t)
 	backup := s.ClickHouse.Database
 	statements := s.guideSQL(t, "backup-and-restore.md", backup)
-	if len(statements) != 2 || !strings.HasPrefix(statements[0], "BACKUP") || !strings.HasPrefix(statements[1], "RESTORE") {
+	if len(statements) != 2 || !strings.HasPrefix(statements[0], "BACKUP") ||
+		!strings.HasPrefix(statements[1], "RESTORE") {
 		t.Fatalf("the guide's statements are %q, want a BACKUP and a RESTORE", statements)
 	}
 	s.Produce(t, several(20)...)

@@ -48,12 +48,14 @@ type dlqFlags struct {
 
 func (f *dlqFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.topics, "topic", nil, "only letters of this `TOPIC`, such as "+record.TopicEvents+"; may be given more than once")
+	flags.StringArrayVar(&f.topics, "topic", nil,
+		"only letters of this `TOPIC`, such as "+record.TopicEvents+"; may be given more than once")
 	flags.StringVar(&f.reason, "reason", "", "only letters of this `REASON`")
 	flags.StringVar(&f.class, "class", "", "only letters of this `CLASS`")
 	flags.StringVar(&f.website, "website", "", "only letters of this website `ID`")
 	flags.StringVar(&f.organization, "organization", "", "only letters of this organization `ID`")
-	flags.StringVar(&f.since, "since", "", "only letters written since `WHEN`: 10m, 24h, or a time such as 2026-11-21T08:00:00Z")
+	flags.StringVar(&f.since, "since", "",
+		"only letters written since `WHEN`: 10m, 24h, or a time such as 2026-11-21T08:00:00Z")
 	flags.StringVar(&f.until, "until", "", "only letters written before `WHEN`")
 }
 
@@ -79,7 +81,8 @@ func (f *dlqFlags) filter(now time.Time) (deadletter.Filter, error) {
 	for _, t := range f.topics {
 		t = strings.TrimSuffix(t, deadletter.Suffix)
 		if !slices.Contains(letterTopics(), t) {
-			return filter, fmt.Errorf("--topic: %q has no dead letters; the topics that have are %s", t, strings.Join(letterTopics(), ", "))
+			return filter, fmt.Errorf("--topic: %q has no dead letters; the topics that have are %s",
+				t, strings.Join(letterTopics(), ", "))
 		}
 		filter.Topics = append(filter.Topics, t)
 	}
@@ -150,8 +153,11 @@ base table.`,
   millrace dlq replay --position events.v1.dlq/3/1041 --again`,
 		Args: cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) error {
-			return f.work(cmd, s, func(service *deadletter.Service, filter deadletter.Filter, report func(*deadletter.Letter, deadletter.Outcome)) error {
-				return service.Replay(cmd.Context(), filter, deadletter.Options{DryRun: f.dryRun, Again: f.again, Force: f.force}, report)
+			return f.work(cmd, s, func(
+				service *deadletter.Service, filter deadletter.Filter, report func(*deadletter.Letter, deadletter.Outcome),
+			) error {
+				return service.Replay(cmd.Context(), filter,
+					deadletter.Options{DryRun: f.dryRun, Again: f.again, Force: f.force}, report)
 			})
 		}),
 	}
@@ -175,7 +181,9 @@ keeps them.`,
   millrace dlq park --position events.v1.dlq/3/1041`,
 		Args: cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) error {
-			return f.work(cmd, s, func(service *deadletter.Service, filter deadletter.Filter, report func(*deadletter.Letter, deadletter.Outcome)) error {
+			return f.work(cmd, s, func(
+				service *deadletter.Service, filter deadletter.Filter, report func(*deadletter.Letter, deadletter.Outcome),
+			) error {
 				return service.Park(cmd.Context(), filter, f.dryRun, report)
 			})
 		}),
@@ -191,7 +199,10 @@ func (f *dlqFlags) addWork(cmd *cobra.Command) {
 }
 
 // work runs a command that changes something, and prints what it did.
-func (f *dlqFlags) work(cmd *cobra.Command, s config.Settings, do func(*deadletter.Service, deadletter.Filter, func(*deadletter.Letter, deadletter.Outcome)) error) (err error) {
+func (f *dlqFlags) work(
+	cmd *cobra.Command, s config.Settings,
+	do func(*deadletter.Service, deadletter.Filter, func(*deadletter.Letter, deadletter.Outcome)) error,
+) (err error) {
 	filter, err := f.filter(time.Now())
 	if err != nil {
 		return err
@@ -205,7 +216,8 @@ func (f *dlqFlags) work(cmd *cobra.Command, s config.Settings, do func(*deadlett
 	err = do(service, filter, func(l *deadletter.Letter, what deadletter.Outcome) {
 		count[what]++
 		if f.dryRun || what != deadletter.OutcomeSent && what != deadletter.OutcomeAlready {
-			fmt.Fprintf(out, "%s  %s  %s from %s, hops %d\n", deadletter.FormatPosition(l.Position), what, l.Reason, deadletter.FormatPosition(l.Source), l.Hops)
+			fmt.Fprintf(out, "%s  %s  %s from %s, hops %d\n",
+				deadletter.FormatPosition(l.Position), what, l.Reason, deadletter.FormatPosition(l.Source), l.Hops)
 		}
 	})
 	printOutcomes(out, count, f.dryRun)
@@ -221,7 +233,10 @@ var outcomeHelp = []struct {
 	{deadletter.OutcomeParked, "parked"},
 	{deadletter.OutcomeAlready, "left alone, done before"},
 	{deadletter.OutcomeNeedsForce, "left alone, would come back: --force sends them"},
-	{deadletter.OutcomeTooLarge, "left alone, cut or too large to be sent: the record is in its own topic, while that keeps it"},
+	{
+		deadletter.OutcomeTooLarge,
+		"left alone, cut or too large to be sent: the record is in its own topic, while that keeps it",
+	},
 	{deadletter.OutcomeElsewhere, "left alone, another replay is sending them"},
 	{deadletter.OutcomeUnsure, "left alone, a replay that ended long ago may have sent them: --again sends them"},
 }

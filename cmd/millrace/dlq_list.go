@@ -46,12 +46,13 @@ are selected per reason. A letter that stands in its topic twice is listed once.
 				return err
 			}
 			l := newLetterList(cmd.OutOrStdout(), f.limit, f.json)
-			err = service.List(cmd.Context(), filter, func(letter *deadletter.Letter, state deadletter.State, problem error) error {
-				if f.all || f.parked == (state == deadletter.StateParked) && state != deadletter.StateReplayed {
-					return l.add(letter, state, problem)
-				}
-				return nil
-			})
+			err = service.List(cmd.Context(), filter,
+				func(letter *deadletter.Letter, state deadletter.State, problem error) error {
+					if f.all || f.parked == (state == deadletter.StateParked) && state != deadletter.StateReplayed {
+						return l.add(letter, state, problem)
+					}
+					return nil
+				})
 			return errors.Join(l.finish(), err)
 		}),
 	}
@@ -76,7 +77,9 @@ type letterList struct {
 }
 
 func newLetterList(out io.Writer, limit int, asJSON bool) *letterList {
-	return &letterList{out: out, table: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), limit: limit, json: asJSON, count: map[string]int{}}
+	return &letterList{
+		out: out, table: tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), limit: limit, json: asJSON, count: map[string]int{},
+	}
 }
 
 func (p *letterList) add(l *deadletter.Letter, state deadletter.State, problem error) error {
@@ -94,8 +97,10 @@ func (p *letterList) add(l *deadletter.Letter, state deadletter.State, problem e
 	if p.listed == 1 {
 		fmt.Fprintln(p.table, "POSITION\tREASON\tSTATE\tSOURCE\tHOPS\tFIRST SEEN\tWEBSITE\tERROR")
 	}
-	_, err := fmt.Fprintf(p.table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", deadletter.FormatPosition(l.Position), printable(string(l.Reason)), state,
-		printable(deadletter.FormatPosition(l.Source)), l.Hops, l.FirstSeen.Format(time.RFC3339), printable(l.Website()), printable(l.Error))
+	_, err := fmt.Fprintf(p.table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n",
+		deadletter.FormatPosition(l.Position), printable(string(l.Reason)), state,
+		printable(deadletter.FormatPosition(l.Source)), l.Hops, l.FirstSeen.Format(time.RFC3339),
+		printable(l.Website()), printable(l.Error))
 	return err
 }
 
@@ -139,7 +144,8 @@ type jsonLetter struct {
 
 func letterJSON(l *deadletter.Letter, state deadletter.State) jsonLetter {
 	return jsonLetter{
-		Position: deadletter.FormatPosition(l.Position), At: l.At.UTC(), State: string(state), Reason: string(l.Reason), Class: string(l.Class),
+		Position: deadletter.FormatPosition(l.Position), At: l.At.UTC(), State: string(state), Reason: string(l.Reason),
+		Class: string(l.Class),
 		Error: l.Error, Source: deadletter.FormatPosition(l.Source), Hops: l.Hops, FirstSeen: l.FirstSeen, Trace: l.Trace,
 		Website: l.Website(), Organization: l.Organization(),
 	}

@@ -19,19 +19,24 @@ import (
 )
 
 // letterBox is a broker with topics, and a way to put letters into them.
-func letterBox(t *testing.T) (brokers string, put func(offset int64, reason deadletter.Reason, value string, headers ...record.Header)) {
+func letterBox(
+	t *testing.T,
+) (brokers string, put func(offset int64, reason deadletter.Reason, value string, headers ...record.Header)) {
 	t.Helper()
 	_, cfg := kafkatest.Cluster(t)
 	if _, err := kafka.EnsureTopics(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	return "--kafka.brokers=" + cfg.Brokers[0], func(offset int64, reason deadletter.Reason, value string, headers ...record.Header) {
-		t.Helper()
-		putLetter(t, cfg, offset, reason, value, headers)
-	}
+	return "--kafka.brokers=" + cfg.Brokers[0],
+		func(offset int64, reason deadletter.Reason, value string, headers ...record.Header) {
+			t.Helper()
+			putLetter(t, cfg, offset, reason, value, headers)
+		}
 }
 
-func putLetter(t *testing.T, cfg config.Kafka, offset int64, reason deadletter.Reason, value string, headers []record.Header) {
+func putLetter(
+	t *testing.T, cfg config.Kafka, offset int64, reason deadletter.Reason, value string, headers []record.Header,
+) {
 	t.Helper()
 	producer, err := kafka.NewProducer(cfg, kafka.ProducerDeps{
 		Client: "test", Deadline: 20 * time.Second, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
@@ -41,7 +46,8 @@ func putLetter(t *testing.T, cfg config.Kafka, offset int64, reason deadletter.R
 	}
 	defer producer.Close(t.Context())
 	at := record.Position{Topic: record.TopicEvents, Partition: 2, Offset: offset}
-	headers, err = deadletter.Note{Source: at, Reason: reason, Err: errors.New("it\tdoes not fit"), At: time.Now()}.Append(headers)
+	headers, err = deadletter.Note{Source: at, Reason: reason, Err: errors.New("it\tdoes not fit"), At: time.Now()}.Append(
+		headers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +56,10 @@ func putLetter(t *testing.T, cfg config.Kafka, offset int64, reason deadletter.R
 			headers[i].Value = []byte("novel")
 		}
 	}
-	r := record.Record{Topic: record.TopicEvents + deadletter.Suffix, Key: []byte("web_1"), Value: []byte(value), Headers: headers, Time: time.Now()}
+	r := record.Record{
+		Topic: record.TopicEvents + deadletter.Suffix, Key: []byte("web_1"), Value: []byte(value), Headers: headers,
+		Time: time.Now(),
+	}
 	if err := producer.Publish(t.Context(), []record.Record{r}); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +94,8 @@ func TestDeadLettersAreListedShownReplayedAndParked(t *testing.T) {
 
 	var letter jsonLetter
 	out := mustMillrace(t, "dlq", "ls", brokers, "--class", "invariant", "--json")
-	if err := json.Unmarshal([]byte(out), &letter); err != nil || letter.Position != position || letter.Website != "web_1" {
+	if err := json.Unmarshal([]byte(out), &letter); err != nil || letter.Position != position ||
+		letter.Website != "web_1" {
 		t.Errorf("as JSON: %s, %v", out, err)
 	}
 
@@ -93,13 +103,18 @@ func TestDeadLettersAreListedShownReplayedAndParked(t *testing.T) {
 		`(?m)^\S+  sent  value from events\.v1/2/40, hops 0\n1 sent again \(dry run: nothing was done\)\n$`)
 	wantMatch(t, "replay", mustMillrace(t, "dlq", "replay", brokers, "--topic", "events.v1"),
 		`needs force  headers from events\.v1/2/42(.|\n)*2 sent again\n1 left alone, would come back: --force sends them\n$`)
-	wantMatch(t, "replay", mustMillrace(t, "dlq", "replay", brokers, "--position", position), `^1 left alone, done before\n$`)
-	wantMatch(t, "replay --again", mustMillrace(t, "dlq", "replay", brokers, "--position", position, "--again"), `^1 sent again\n$`)
-	wantMatch(t, "park", mustMillrace(t, "dlq", "park", brokers, "--reason", "headers"), `parked  headers(.|\n)*1 parked\n$`)
+	wantMatch(t, "replay", mustMillrace(t, "dlq", "replay", brokers, "--position", position),
+		`^1 left alone, done before\n$`)
+	wantMatch(t, "replay --again",
+		mustMillrace(t, "dlq", "replay", brokers, "--position", position, "--again"), `^1 sent again\n$`)
+	wantMatch(t, "park", mustMillrace(t, "dlq", "park", brokers, "--reason", "headers"),
+		`parked  headers(.|\n)*1 parked\n$`)
 
 	wantMatch(t, "ls", mustMillrace(t, "dlq", "ls", brokers), `^0 letters, 0 listed\n$`)
-	wantMatch(t, "ls --parked", mustMillrace(t, "dlq", "ls", brokers, "--parked"), `(?m)^1 letters, 1 listed\n  headers parked: 1\n`)
-	wantMatch(t, "ls --all", mustMillrace(t, "dlq", "ls", brokers, "--all"), `(?m)^3 letters, 3 listed\n  headers parked: 1\n  time replayed: 1\n  value replayed: 1\n`)
+	wantMatch(t, "ls --parked", mustMillrace(t, "dlq", "ls", brokers, "--parked"),
+		`(?m)^1 letters, 1 listed\n  headers parked: 1\n`)
+	wantMatch(t, "ls --all", mustMillrace(t, "dlq", "ls", brokers, "--all"),
+		`(?m)^3 letters, 3 listed\n  headers parked: 1\n  time replayed: 1\n  value replayed: 1\n`)
 	tap := mustMillrace(t, "tap", brokers, "--exit", "--json")
 	if strings.Count(tap, "no json") != 1 || strings.Count(tap, "\x00\x01") != 2 {
 		t.Errorf("events.v1 holds %q", tap)

@@ -56,7 +56,8 @@ when something does.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.roles, "role", nil, "only what this `DAEMON` needs: ingest-edge, sink or query; may be given more than once")
+	flags.StringSliceVar(&f.roles, "role", nil,
+		"only what this `DAEMON` needs: ingest-edge, sink or query; may be given more than once")
 	flags.BoolVar(&f.all, "all", false, "also tell what is in order")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object with all findings")
 	return cmd
@@ -115,6 +116,7 @@ func (f *doctorFlags) print(out io.Writer, r *doctor.Report) error {
 			fmt.Fprintf(out, "      why: %s\n      do:  %s\n", finding.Why, finding.Do)
 		}
 	}
-	_, err := fmt.Fprintf(out, "%d in order, %d warnings, %d failures\n", counts[doctor.OK], counts[doctor.Warn], counts[doctor.Fail])
+	_, err := fmt.Fprintf(out, "%d in order, %d warnings, %d failures\n",
+		counts[doctor.OK], counts[doctor.Warn], counts[doctor.Fail])
 	return err
 }

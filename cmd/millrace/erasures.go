@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/deletion"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/platform/config"
 )
@@ -43,7 +43,7 @@ and as often as one likes.`,
 			if err != nil {
 				return err
 			}
-			eraser := clickhouse.NewEraser(s.ClickHouse)
+			eraser := deletion.NewEraser(s.ClickHouse)
 			defer func() { err = errors.Join(err, eraser.Close()) }()
 			for _, e := range all {
 				if err := eraser.Bury(cmd.Context(), e.ID, e.Tombstones()); err != nil {

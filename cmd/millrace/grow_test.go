@@ -46,16 +46,20 @@ func TestATopicGrowsAndNothingCountsTwice(t *testing.T) {
 	s.rejected(t, "topics grow --topic events.v1 --partitions 4", `has 4 partitions: a topic can only grow`)
 	s.rejected(t, "topics grow --topic control.v1 --partitions 4", `is not a topic that sinks store`)
 	line := fmt.Sprintf("topics grow --topic events.v1 --partitions %d", grown)
-	s.must(t, line+" --dry-run", fmt.Sprintf(`^nothing was changed; events\.v1 would grow from 4 to %d partitions, and %d days of owners be listed`, grown, len(moving)))
+	s.must(t, line+" --dry-run", fmt.Sprintf(
+		`^nothing was changed; events\.v1 would grow from 4 to %d partitions, and %d days of owners be listed`, grown,
+		len(moving)))
 	s.Holds(t, 18, 18, 18, 18, 0)
-	s.must(t, line, fmt.Sprintf(`^events\.v1 has %d partitions now, 4 before; %d days of owners are listed as dirty\n`, grown, len(moving)))
+	s.must(t, line, fmt.Sprintf(`^events\.v1 has %d partitions now, 4 before; %d days of owners are listed as dirty\n`,
+		grown, len(moving)))
 	s.Reconnect(t)
 	s.Produce(t, s.resent(grown)...)
 	s.Store(t)
 
 	twice := uint64(24 + 4*len(moving))
 	s.Holds(t, teststage.Merging, 24, twice, twice, uint64(len(moving)))
-	if diff := cmp.Diff(uint64(0), s.Count(t, `(SELECT count() FROM (SELECT owner_id, sum(events) AS n FROM events_1d GROUP BY owner_id HAVING n != 4)
+	if diff := cmp.Diff(uint64(0),
+		s.Count(t, `(SELECT count() FROM (SELECT owner_id, sum(events) AS n FROM events_1d GROUP BY owner_id HAVING n != 4)
 WHERE owner_id NOT IN (SELECT owner_id FROM rollup_dirty FINAL WHERE cleared = 0))`)); diff != "" {
 		t.Errorf("owners whose rollups are wrong and used (-want +got):\n%s", diff)
 	}

@@ -46,7 +46,8 @@ func askReady(ctx context.Context, addr string) error {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "localhost" // it listens on every address, this one too
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+net.JoinHostPort(host, port)+"/readyz", http.NoBody)
 	if err != nil {
 		return fmt.Errorf("asking %s: %w", addr, err)
 	}

@@ -66,7 +66,8 @@ Files whose events are sorted by month are stored faster.`,
 		RunE: withStore(f.run),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.key, "key", "", "API `KEY` with the scope track:events; better given in "+config.KeyEnv+", where others do not see it")
+	flags.StringVar(&f.key, "key", "",
+		"API `KEY` with the scope track:events; better given in "+config.KeyEnv+", where others do not see it")
 	flags.StringVar(&f.website, "website", "", "website `ID` or client id of events that name none")
 	flags.StringVar(&f.format, "format", "", "`FORMAT` of the files, ndjson or csv; the names say it when left out")
 	flags.StringVar(&f.state, "state", "", "`FILE` for the state of the import instead of the one beside the events")
@@ -82,7 +83,8 @@ func (f *importFlags) run(cmd *cobra.Command, files []string, s config.Settings,
 	if f.key == "" {
 		f.key = os.Getenv(config.KeyEnv)
 	}
-	ctx, log := cmd.Context(), slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	ctx, log := cmd.Context(), slog.New(slog.NewTextHandler(cmd.ErrOrStderr(),
+		&slog.HandlerOptions{Level: slog.LevelWarn}))
 	if !f.dryRun {
 		if err := kafka.CheckTopics(ctx, s.Kafka); err != nil {
 			return err
@@ -114,7 +116,8 @@ func (f *importFlags) run(cmd *cobra.Command, files []string, s config.Settings,
 	}
 	defer enricher.Close()
 	acceptor := ingest.New(ingest.Deps{
-		Access: access, Salts: salt.New(db, log, nil), Publisher: producer, Metrics: prometheus.NewRegistry(), Enrich: enricher,
+		Access: access, Salts: salt.New(db, log, nil), Publisher: producer, Metrics: prometheus.NewRegistry(),
+		Enrich: enricher,
 	})
 	rejected := int64(0)
 	for _, file := range files {
@@ -131,10 +134,13 @@ func (f *importFlags) run(cmd *cobra.Command, files []string, s config.Settings,
 }
 
 // one imports a file.
-func (f *importFlags) one(cmd *cobra.Command, acceptor importer.Acceptor, file, target string) (p importer.Progress, err error) {
+func (f *importFlags) one(
+	cmd *cobra.Command, acceptor importer.Acceptor, file, target string,
+) (p importer.Progress, err error) {
 	opts := importer.Options{
 		Path: file, Format: importer.Format(f.format), Target: target, Key: f.key, WebsiteID: f.website,
-		Checkpoint: file + stateSuffix, Rejections: file + rejectionsSuffix, DryRun: f.dryRun, RejectionsOut: cmd.OutOrStdout(),
+		Checkpoint: file + stateSuffix, Rejections: file + rejectionsSuffix, DryRun: f.dryRun,
+		RejectionsOut: cmd.OutOrStdout(),
 	}
 	if file == "-" {
 		dir, made := os.MkdirTemp("", "millrace-import-")

@@ -41,7 +41,8 @@ func newPort(t *testing.T) *port {
 // key makes an API key and returns the flag for it.
 func (p *port) key(t *testing.T, args ...string) string {
 	t.Helper()
-	return "--key=" + strings.TrimSpace(mustMillrace(t, append([]string{"keys", "create", p.flags[0], "--name", "x"}, args...)...))
+	return "--key=" +
+		strings.TrimSpace(mustMillrace(t, append([]string{"keys", "create", p.flags[0], "--name", "x"}, args...)...))
 }
 
 func (p *port) run(t *testing.T, args ...string) (stdout, stderr string, err error) {
@@ -114,7 +115,8 @@ func TestALineIsRejectedByItselfAndTheOthersAreImported(t *testing.T) {
 		`{"name":"last"}`,
 	}, "\n"))
 	_, said, err := p.run(t, key, file)
-	if err == nil || err.Error() != "7 lines were refused" || !strings.Contains(said, "100 %, 11 lines, 3 events, 7 refused") {
+	if err == nil || err.Error() != "7 lines were refused" ||
+		!strings.Contains(said, "100 %, 11 lines, 3 events, 7 refused") {
 		t.Errorf("the error is %v, and it says %s", err, said)
 	}
 	text, err := os.ReadFile(file + rejectionsSuffix)
@@ -145,7 +147,8 @@ func TestALineIsRejectedByItselfAndTheOthersAreImported(t *testing.T) {
 	}
 
 	// A finished import is not repeated, and says so.
-	if _, said, err = p.run(t, key, file); !strings.Contains(said, "was imported before") || err == nil || len(p.imported(t)) != 3 {
+	if _, said, err = p.run(t, key, file); !strings.Contains(said, "was imported before") || err == nil ||
+		len(p.imported(t)) != 3 {
 		t.Errorf("again: the error is %v, and it says %s", err, said)
 	}
 }
@@ -189,7 +192,8 @@ func TestStandardInputMayBeCompressed(t *testing.T) {
 	root, said := newRoot(), &bytes.Buffer{}
 	root.SetIn(&in)
 	root.SetErr(said)
-	root.SetArgs(append(append([]string{"import"}, p.flags...), p.key(t, "--scope", "track:events"), "--website", p.website.ClientID, "--format", "ndjson", "-"))
+	root.SetArgs(append(append([]string{"import"}, p.flags...), p.key(t, "--scope", "track:events"), "--website",
+		p.website.ClientID, "--format", "ndjson", "-"))
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +278,8 @@ func TestAnImportGoesOnOnlyWithTheSameFileAndTarget(t *testing.T) {
 	if _, _, err := p.run(t, key, file); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := p.run(t, key, "--website", p.website.ID, file); err == nil || !strings.Contains(err.Error(), "another organization or website") {
+	if _, _, err := p.run(t, key, "--website", p.website.ID, file); err == nil ||
+		!strings.Contains(err.Error(), "another organization or website") {
 		t.Errorf("for another target: %v", err)
 	}
 	if err := os.WriteFile(file, []byte(`{"name":"b"}`), 0o600); err != nil {

@@ -31,7 +31,8 @@ func newKeys() *cobra.Command {
 audit remembers with the name of the account that ran them, and running daemons
 hear of it within a second.`,
 	}
-	cmd.AddCommand(newKeysCreate(), newKeysList(), newKeysGet(), newKeysUpdate(), newKeysRotate(), newKeysRevoke(), newKeysDelete())
+	cmd.AddCommand(newKeysCreate(), newKeysList(), newKeysGet(), newKeysUpdate(), newKeysRotate(),
+		newKeysRevoke(), newKeysDelete())
 	return cmd
 }
 
@@ -45,7 +46,9 @@ type keyService struct {
 
 // withKeys runs a command with the rules of keys. What a rule rejects is said as
 // the operator reads it.
-func withKeys(run func(cmd *cobra.Command, args []string, keys *keyService) error) func(*cobra.Command, []string) error {
+func withKeys(
+	run func(cmd *cobra.Command, args []string, keys *keyService) error,
+) func(*cobra.Command, []string) error {
 	return withStore(func(cmd *cobra.Command, args []string, s config.Settings, db *store.Store) error {
 		rules := apikey.Config{Prefix: s.Key.Prefix, Scopes: auth.AllScopes().Strings()}
 		return told(run(cmd, args, &keyService{apikey.NewService(rules, db, nil), db, time.Now().UTC()}))
@@ -155,7 +158,8 @@ func printRow(w io.Writer, k *apikey.Key, now time.Time) error {
 		website = "(all)"
 	}
 	_, err := fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\t%s\t%s\n",
-		k.ID, printable(k.Name), k.Start, k.Status(now), website, orNever(k.ExpiresAt), orNever(k.LastUsedAt), keyScopes(k.Scopes))
+		k.ID, printable(k.Name), k.Start, k.Status(now), website, orNever(k.ExpiresAt),
+		orNever(k.LastUsedAt), keyScopes(k.Scopes))
 	return err
 }
 
@@ -220,7 +224,9 @@ func organizationOf(ctx context.Context, db *store.Store, id string) (string, er
 }
 
 // withStore runs a command with an open metadata store.
-func withStore(run func(cmd *cobra.Command, args []string, s config.Settings, db *store.Store) error) func(*cobra.Command, []string) error {
+func withStore(
+	run func(cmd *cobra.Command, args []string, s config.Settings, db *store.Store) error,
+) func(*cobra.Command, []string) error {
 	return withSettings(func(cmd *cobra.Command, args []string, s config.Settings) (err error) {
 		db, err := store.Connect(cmd.Context(), s.Store)
 		if err != nil {

@@ -29,10 +29,13 @@ type keyFlags struct {
 func (f *keyFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.name, "name", "", "`NAME` of the key")
 	flags.StringArrayVar(&f.scopes, "scope", nil, "a `SCOPE`, or all; may be given more than once")
-	flags.StringVar(&f.expires, "expires", "", "`WHEN` the key expires: 720h from now, a time such as 2027-01-01T00:00:00Z, or never")
-	flags.IntVar(&f.rateLimit, "rate-limit", 0, "the key's own limit of `REQUESTS` in a window, over all endpoints; 0 for none")
+	flags.StringVar(&f.expires, "expires", "",
+		"`WHEN` the key expires: 720h from now, a time such as 2027-01-01T00:00:00Z, or never")
+	flags.IntVar(&f.rateLimit, "rate-limit", 0,
+		"the key's own limit of `REQUESTS` in a window, over all endpoints; 0 for none")
 	flags.DurationVar(&f.rateWindow, "rate-window", apikey.DefaultRateWindow, "the `TIME` of that window")
-	flags.StringArrayVar(&f.ips, "ip", nil, "an `ADDRESS` or range from which alone the key is accepted; may be given more than once, and empty for everywhere")
+	flags.StringArrayVar(&f.ips, "ip", nil,
+		"an `ADDRESS` or range from which alone the key is accepted; may be given more than once, and empty for everywhere")
 	flags.IntVar(&f.idleDays, "idle-days", 0, "after how many `DAYS` without use the key expires; 0 for never")
 	flags.StringArrayVar(&f.tags, "tag", nil, "a `TAG`; may be given more than once, and empty for none")
 	flags.BoolVar(&f.json, "json", false, "print a JSON object")
@@ -213,12 +216,14 @@ over; the one before it dies in any case.`,
 }
 
 func newKeysRevoke() *cobra.Command {
-	return newKeysEnd("revoke KEY-ID", "Revoke an API key, for good", `Revokes an API key. That is final. Running daemons refuse the key within a
+	return newKeysEnd("revoke KEY-ID", "Revoke an API key, for good",
+		`Revokes an API key. That is final. Running daemons refuse the key within a
 second, and while Kafka is away within 5 (the setting lookup.fresh).`, "revoked", (*apikey.Service).Revoke)
 }
 
 func newKeysDelete() *cobra.Command {
-	return newKeysEnd("delete KEY-ID", "Delete an API key, revoked or not", `Ends an API key as a revocation does and takes it out of all lists. The audit
+	return newKeysEnd("delete KEY-ID", "Delete an API key, revoked or not",
+		`Ends an API key as a revocation does and takes it out of all lists. The audit
 keeps what it was.`, "deleted", (*apikey.Service).Delete)
 }
 
@@ -279,7 +284,8 @@ func parseExpires(text string, now time.Time) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("--expires: %q is neither a duration such as 720h nor a time such as %s", text, now.AddDate(1, 0, 0).Format(time.RFC3339))
+		return time.Time{}, fmt.Errorf("--expires: %q is neither a duration such as 720h nor a time such as %s",
+			text, now.AddDate(1, 0, 0).Format(time.RFC3339))
 	}
 	return t.UTC(), nil
 }

@@ -38,9 +38,10 @@ func shown(t *testing.T, args ...string) (k shownKey) {
 func TestEverySettingOfAKeyIsAFlag(t *testing.T) {
 	t.Parallel()
 	url, db, _ := seeded(t)
-	k := shown(t, "keys", "create", url, "--name", "ci", "--scope", "read:data", "--rate-limit", "500", "--rate-window", "30s",
-		"--ip", "192.0.2.1", "--ip", "10.0.0.0/8", "--idle-days", "30", "--tag", "a", "--tag", "b", "--expires", "1h")
-	if !apikey.WellFormed("mlr", []byte(k.Secret)) || !k.RateLimit.Enabled || k.RateLimit.Limit != 500 || k.RateLimit.WindowSeconds != 30 ||
+	k := shown(t, "keys", "create", url, "--name", "ci", "--scope", "read:data", "--rate-limit", "500", "--rate-window",
+		"30s", "--ip", "192.0.2.1", "--ip", "10.0.0.0/8", "--idle-days", "30", "--tag", "a", "--tag", "b", "--expires", "1h")
+	if !apikey.WellFormed("mlr", []byte(k.Secret)) || !k.RateLimit.Enabled || k.RateLimit.Limit != 500 ||
+		k.RateLimit.WindowSeconds != 30 ||
 		*k.IdleExpiryDays != 30 || k.ExpiresAt == nil {
 		t.Errorf("created %+v", k)
 	}
@@ -48,15 +49,19 @@ func TestEverySettingOfAKeyIsAFlag(t *testing.T) {
 		t.Errorf("lists (-want +got):\n%s", diff)
 	}
 	changed := shown(t, "keys", "update", url, k.ID, "--name", "deploy", "--scope", "all")
-	if changed.Name != "deploy" || len(changed.Scopes) != 11 || changed.Secret != "" || changed.Version != 2 || *changed.IdleExpiryDays != 30 || len(changed.Tags) != 2 {
+	if changed.Name != "deploy" || len(changed.Scopes) != 11 || changed.Secret != "" || changed.Version != 2 ||
+		*changed.IdleExpiryDays != 30 || len(changed.Tags) != 2 {
 		t.Errorf("updated %+v", changed)
 	}
-	changed = shown(t, "keys", "update", url, k.ID, "--rate-limit", "0", "--ip", "", "--tag", "", "--idle-days", "0", "--expires", "never")
-	if changed.RateLimit.Enabled || len(changed.IPAllow)+len(changed.Tags) != 0 || changed.IdleExpiryDays != nil || changed.ExpiresAt != nil {
+	changed = shown(t, "keys", "update", url, k.ID, "--rate-limit", "0", "--ip", "", "--tag", "", "--idle-days",
+		"0", "--expires", "never")
+	if changed.RateLimit.Enabled || len(changed.IPAllow)+len(changed.Tags) != 0 || changed.IdleExpiryDays != nil ||
+		changed.ExpiresAt != nil {
 		t.Errorf("cleared %+v", changed)
 	}
 	var got shownKey
-	if err := json.Unmarshal([]byte(mustMillrace(t, "keys", "get", url, k.ID)), &got); err != nil || got.Version != 3 { //nolint:musttag // the names differ in case only
+	//nolint:musttag // the names differ in case only
+	if err := json.Unmarshal([]byte(mustMillrace(t, "keys", "get", url, k.ID)), &got); err != nil || got.Version != 3 {
 		t.Errorf("get prints %+v, %v", got, err)
 	}
 	key, err := db.KeyByHash(t.Context(), apikey.HashOf([]byte(k.Secret)))
@@ -81,18 +86,21 @@ func TestAKeyIsRotatedRevokedAndDeletedByCommand(t *testing.T) {
 		t.Errorf("revoked %+v", k)
 	}
 	for _, args := range [][]string{{"rotate"}, {"update", "--name", "x"}, {"revoke"}} {
-		if _, _, err := millrace(t, append([]string{"keys", args[0], url, first.ID}, args[1:]...)...); err == nil || !strings.Contains(err.Error(), "revoked") {
+		if _, _, err := millrace(t, append([]string{"keys", args[0], url, first.ID}, args[1:]...)...); err == nil ||
+			!strings.Contains(err.Error(), "revoked") {
 			t.Errorf("keys %v of a revoked key: %v", args, err)
 		}
 	}
-	if out := mustMillrace(t, "keys", "list", url, "--status", "revoked", "--json"); strings.Count(out, "\n") != 1 || !strings.Contains(out, first.ID) {
+	if out := mustMillrace(t, "keys", "list", url, "--status", "revoked", "--json"); strings.Count(out, "\n") != 1 ||
+		!strings.Contains(out, first.ID) {
 		t.Errorf("the list is %q", out)
 	}
 	mustMillrace(t, "keys", "delete", url, first.ID)
 	if out := mustMillrace(t, "keys", "list", url, "--json"); out != "" {
 		t.Errorf("after the deletion the list is %q", out)
 	}
-	if _, _, err := millrace(t, "keys", "delete", url, first.ID); err == nil || !strings.Contains(err.Error(), apikey.ErrNotFound.Error()) {
+	if _, _, err := millrace(t, "keys", "delete", url, first.ID); err == nil ||
+		!strings.Contains(err.Error(), apikey.ErrNotFound.Error()) {
 		t.Errorf("deleting again: %v", err)
 	}
 }
@@ -102,7 +110,8 @@ func TestAListHasMoreKeysThanOnePage(t *testing.T) {
 	url, db, w := seeded(t)
 	const keys = 1001
 	for range keys {
-		k, _, err := apikey.New("mlr", apikey.Spec{OrganizationID: w.OrganizationID, Name: "k", Scopes: []string{"read:data"}}, time.Now())
+		k, _, err := apikey.New("mlr",
+			apikey.Spec{OrganizationID: w.OrganizationID, Name: "k", Scopes: []string{"read:data"}}, time.Now())
 		if err == nil {
 			err = db.CreateKey(t.Context(), audit.ByOperator("test"), k)
 		}

@@ -82,7 +82,8 @@ blocked, by its status and in the audit of their organization.`,
 			return printBlocked(cmd.OutOrStdout(), blocks, done)
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, as a `TEXT` of at most 255 characters, which the owners of a link see")
+	cmd.Flags().StringVar(&reason, "reason", "",
+		"why, as a `TEXT` of at most 255 characters, which the owners of a link see")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -104,7 +105,8 @@ func printBlocked(out io.Writer, blocks *link.Blocks, done *link.Blocking) error
 		_, err := fmt.Fprintf(out, "%s short link %s\n", state, blocks.Address(&done.Block))
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%s host %s and all below it (short links that lead there: %d)\n", state, done.Name, done.Links)
+	_, err := fmt.Fprintf(out, "%s host %s and all below it (short links that lead there: %d)\n",
+		state, done.Name, done.Links)
 	return err
 }
 

@@ -14,9 +14,13 @@ import (
 func TestShortLinksAndHostsAreBlockedUntilTheyAreNot(t *testing.T) {
 	t.Parallel()
 	url, db, w := seeded(t)
-	links := link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: 10}, link.Deps{Store: db, Folders: db, Domains: db, Passwords: org.NewPasswords()})
-	for slug, to := range map[string]string{"Sale-26": "https://good.example", "win": "https://www.evil.example/x", "lose": "https://evil.example"} {
-		if _, err := links.Create(t.Context(), audit.BySystem(), w.OrganizationID, link.Fields{Slug: &slug, URL: &to}); err != nil {
+	links := link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: 10},
+		link.Deps{Store: db, Folders: db, Domains: db, Passwords: org.NewPasswords()})
+	for slug, to := range map[string]string{
+		"Sale-26": "https://good.example", "win": "https://www.evil.example/x", "lose": "https://evil.example",
+	} {
+		if _, err := links.Create(t.Context(), audit.BySystem(), w.OrganizationID,
+			link.Fields{Slug: &slug, URL: &to}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,9 +41,12 @@ func TestShortLinksAndHostsAreBlockedUntilTheyAreNot(t *testing.T) {
 		out := mustMillrace(t, append([]string{"links"}, append(args, url, public)...)...)
 		wantMatch(t, strings.Join(args, " "), out, want)
 	}
-	millraceSays(`^blocked short link https://go\.example/sale-26\n$`, "block", "https://go.example/SALE-26?qr=1", "--reason", "phishing")
-	millraceSays(`^already blocked since 20\S+: short link https://go\.example/sale-26\n$`, "block", "go.example/sale-26", "--reason", "spam")
-	millraceSays(`^blocked host evil\.example and all below it \(short links that lead there: 2\)\n$`, "block", "Evil.example")
+	millraceSays(`^blocked short link https://go\.example/sale-26\n$`, "block", "https://go.example/SALE-26?qr=1",
+		"--reason", "phishing")
+	millraceSays(`^already blocked since 20\S+: short link https://go\.example/sale-26\n$`, "block",
+		"go.example/sale-26", "--reason", "spam")
+	millraceSays(`^blocked host evil\.example and all below it \(short links that lead there: 2\)\n$`,
+		"block", "Evil.example")
 	if got := blocked(); len(got) != 3 {
 		t.Errorf("blocked are %q", got)
 	}
@@ -51,9 +58,10 @@ func TestShortLinksAndHostsAreBlockedUntilTheyAreNot(t *testing.T) {
 		t.Errorf("entries %+v, %v", entries, err)
 	}
 	got := printed(t, "links", "unblock", url, public, "evil.example")
-	if diff := cmp.Diff(map[string]any{"blocked": false, "changed": true, "links": 2.0, "name": "evil.example"}, map[string]any{
-		"blocked": got["blocked"], "changed": got["changed"], "links": got["links"], "name": got["name"],
-	}); diff != "" {
+	if diff := cmp.Diff(map[string]any{"blocked": false, "changed": true, "links": 2.0, "name": "evil.example"},
+		map[string]any{
+			"blocked": got["blocked"], "changed": got["changed"], "links": got["links"], "name": got["name"],
+		}); diff != "" {
 		t.Errorf("it printed (-want +got):\n%s", diff)
 	}
 	millraceSays(`^was not blocked: evil\.example\n$`, "unblock", "evil.example")
@@ -78,7 +86,8 @@ func TestWhatIsNeitherAShortLinkNorAHostIsNotBlocked(t *testing.T) {
 		}
 	}
 	// Without a setting they are where a standalone has them.
-	if _, _, err := millrace(t, "links", "block", url, "http://127.0.0.1:8082/none"); err == nil || !strings.Contains(err.Error(), "there is no such") {
+	if _, _, err := millrace(t, "links", "block", url, "http://127.0.0.1:8082/none"); err == nil ||
+		!strings.Contains(err.Error(), "there is no such") {
 		t.Errorf("of a standalone: %v", err)
 	}
 }

@@ -45,8 +45,10 @@ type loadFlags struct {
 func (f *loadFlags) add(cmd *cobra.Command, host, scope, unit string, rate float64) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.url, "url", "", "address of the "+host+" host, such as http://127.0.0.1:8081")
-	flags.StringVar(&f.key, "key", "", "API `KEY` with the scope "+scope+"; better given in "+config.KeyEnv+", where others do not see it")
-	flags.StringSliceVar(&f.websites, "website", nil, "website `ID`; may be given again, and the first gets most, by Zipf's law")
+	flags.StringVar(&f.key, "key", "",
+		"API `KEY` with the scope "+scope+"; better given in "+config.KeyEnv+", where others do not see it")
+	flags.StringSliceVar(&f.websites, "website", nil,
+		"website `ID`; may be given again, and the first gets most, by Zipf's law")
 	flags.Float64Var(&f.opts.Rate, "rate", rate, unit+" a second")
 	flags.DurationVar(&f.opts.Duration, "duration", 30*time.Second, "for how long")
 	flags.IntVar(&f.opts.Connections, "connections", 16, "requests that may be under way at once")

@@ -64,7 +64,8 @@ func (f *loadEventsFlags) send(cmd *cobra.Command, _ []string, s config.Settings
 		return fmt.Errorf("--batch is %d; it must be 1 to %d", f.mix.Batch, maxLoadBatch)
 	}
 	if err := errors.Join(
-		share("bots", f.bots), share("duplicates", f.mix.Duplicates), share("late", f.mix.Late), share("disorder", f.mix.Disorder),
+		share("bots", f.bots), share("duplicates", f.mix.Duplicates), share("late", f.mix.Late),
+		share("disorder", f.mix.Disorder),
 	); err != nil {
 		return err
 	}
@@ -85,6 +86,7 @@ func (f *loadEventsFlags) send(cmd *cobra.Command, _ []string, s config.Settings
 	work := &load.Events{URL: f.url, Key: f.key, Requests: world.Requests(0, f.mix)}
 	return f.drive(cmd, work, map[string]any{
 		"url": f.url, "websites": len(sites), "seed": f.seed, "run": f.run, "batch": f.mix.Batch, "browsers": f.browsers,
-		"connections": f.opts.Connections, "bots": f.bots, "duplicates": f.mix.Duplicates, "disorder": f.mix.Disorder, "late": f.mix.Late,
+		"connections": f.opts.Connections, "bots": f.bots, "duplicates": f.mix.Duplicates, "disorder": f.mix.Disorder,
+		"late": f.mix.Late,
 	})
 }

@@ -35,7 +35,8 @@ about random ranges, in five zones, some of them with a filter, or both mixed.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "kind", string(load.Mixed), "`KIND` of question: dashboard, single or mixed")
 	flags.IntVar(&f.days, "days", 30, "days that dashboards show and questions are about")
-	flags.StringVar(&f.until, "until", "", "`DAY` behind the last one that is asked about, such as 2026-11-21; tomorrow (UTC) when left out")
+	flags.StringVar(&f.until, "until", "",
+		"`DAY` behind the last one that is asked about, such as 2026-11-21; tomorrow (UTC) when left out")
 	flags.BoolVar(&f.fresh, "fresh", false, "ask for answers that are no copies of earlier ones")
 	return cmd
 }
@@ -53,13 +54,15 @@ func (f *loadQueriesFlags) ask(cmd *cobra.Command, _ []string, s config.Settings
 		until = day
 	}
 	work, err := load.NewQuestions(load.QuestionsConfig{
-		URL: f.url, Key: f.key, Websites: f.websites, Kind: load.Kind(f.kind), Until: until, Days: f.days, Fresh: f.fresh, Seed: f.seed,
+		URL: f.url, Key: f.key, Websites: f.websites, Kind: load.Kind(f.kind), Until: until, Days: f.days, Fresh: f.fresh,
+		Seed: f.seed,
 	})
 	if err != nil {
 		return err
 	}
 	return f.drive(cmd, work, map[string]any{
-		"url": f.url, "websites": len(f.websites), "seed": f.seed, "kind": f.kind, "days": f.days, "until": until.Format(time.DateOnly),
+		"url": f.url, "websites": len(f.websites), "seed": f.seed, "kind": f.kind, "days": f.days,
+		"until": until.Format(time.DateOnly),
 		"fresh": f.fresh, "connections": f.opts.Connections,
 	})
 }

@@ -24,7 +24,11 @@ func TestLoadSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		want string
 	}{
 		{"no address", []string{"events", "--website=web_1", empty}, "--url is missing"},
-		{"no http address", []string{"events", "--url=127.0.0.1:8081", "--website=web_1", empty}, "--url: \"127.0.0.1:8081\" is no address"},
+		{
+			"no http address",
+			[]string{"events", "--url=127.0.0.1:8081", "--website=web_1", empty},
+			"--url: \"127.0.0.1:8081\" is no address",
+		},
 		{"no website", []string{"queries", "--url=http://127.0.0.1:1", empty}, "--website is missing"},
 		{"no rate", append([]string{"events", "--rate=0"}, good...), "the rate is 0 a second"},
 		{"no end", append([]string{"queries", "--duration=0s"}, good...), "the duration is 0s"},
@@ -70,7 +74,8 @@ func TestLoadEventsReportsWhatBecameOfThem(t *testing.T) {
 	}
 	report := readReport(t, file)
 	if due := report.Sent + 10*report.Unsent; int64(report.Sent) != events.Load() || due < 390 || due > 410 {
-		t.Errorf("%d events were sent and %d came, %d requests were not sent; want about 400 events", report.Sent, events.Load(), report.Unsent)
+		t.Errorf("%d events were sent and %d came, %d requests were not sent; want about 400 events",
+			report.Sent, events.Load(), report.Unsent)
 	}
 	if report.Statuses["200"] == 0 || report.Statuses["429"] == 0 || report.Accepted != 100 {
 		t.Errorf("%v, %d accepted; want both, and 100", report.Statuses, report.Accepted)
@@ -84,7 +89,8 @@ func TestLoadTellsOfAHostThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	host := httptest.NewServer(http.NotFoundHandler())
 	host.Close()
-	stdout, _, err := millrace(t, "load", "queries", "--url="+host.URL, "--website=web_1", "--duration=2s", "--rate=20", "--data.dir="+t.TempDir())
+	stdout, _, err := millrace(t, "load", "queries", "--url="+host.URL, "--website=web_1", "--duration=2s", "--rate=20",
+		"--data.dir="+t.TempDir())
 	if err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(stdout, `"none"`) {
 		t.Errorf("%v\n%s", err, stdout)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/platform/config"
 )
@@ -34,7 +34,7 @@ docs/guides/upgrading.md tells the order of an upgrade.`,
 			}
 			defer func() { err = errors.Join(err, db.Close()) }()
 			db.LogTo(logOf(cmd))
-			if err := wait.until(cmd, db.Awaited().Answering(), clickhouse.Awaited(s.ClickHouse, nil).Answering()); err != nil {
+			if err := wait.until(cmd, db.Awaited().Answering(), schema.Awaited(s.ClickHouse, nil).Answering()); err != nil {
 				return err
 			}
 			if err := db.Reach(cmd.Context()); err != nil {
@@ -44,7 +44,8 @@ docs/guides/upgrading.md tells the order of an upgrade.`,
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), "metadata store is up to date")
-			if err := db.Alone(cmd.Context(), func(ctx context.Context) error { return clickhouse.Migrate(ctx, s.ClickHouse) }); err != nil {
+			if err := db.Alone(cmd.Context(),
+				func(ctx context.Context) error { return schema.Migrate(ctx, s.ClickHouse) }); err != nil {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), "ClickHouse is up to date")

@@ -150,11 +150,13 @@ func TestAKeyIsCreatedListedAndRevoked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := time.Until(key.ExpiresAt); key.WebsiteID != w.ID || key.OrganizationID != w.OrganizationID || left < 719*time.Hour || left > 720*time.Hour {
+	if left := time.Until(key.ExpiresAt); key.WebsiteID != w.ID || key.OrganizationID != w.OrganizationID ||
+		left < 719*time.Hour || left > 720*time.Hour {
 		t.Errorf("the key is %+v", key)
 	}
 	list := mustMillrace(t, "keys", "list", url)
-	if !regexp.MustCompile(key.ID + ` +server +mlr_\w+… +active +` + w.ID + ` +\S+ +never +read:data,track:events`).MatchString(list) {
+	if !regexp.MustCompile(key.ID + ` +server +mlr_\w+… +active +` + w.ID +
+		` +\S+ +never +read:data,track:events`).MatchString(list) {
 		t.Errorf("the list is\n%s", list)
 	}
 	if strings.Contains(list, secret) {
@@ -188,13 +190,28 @@ func TestKeyCommandsSayWhatIsWrong(t *testing.T) {
 		want string
 	}{
 		{[]string{"create", "--name", "x", "--scope", "all"}, second.ID + " (Second)"},
-		{[]string{"create", "--name", "x", "--scope", "read:everything"}, `--scope: unknown scope "read:everything"; the scopes are read:data,`},
+		{
+			[]string{"create", "--name", "x", "--scope", "read:everything"},
+			`--scope: unknown scope "read:everything"; the scopes are read:data,`,
+		},
 		{[]string{"create", "--name", "x", "--organization", second.ID}, "at least one scope"},
 		{[]string{"create", "--scope", "all", "--organization", second.ID}, "name must have 1 to 100 characters"},
-		{[]string{"create", "--name", "x", "--scope", "all", "--organization", "org_x"}, "--organization org_x: organization not found"},
-		{[]string{"create", "--name", "x", "--scope", "all", "--organization", second.ID, "--website", "web_x"}, "website not found"},
-		{[]string{"create", "--name", "x", "--scope", "all", "--expires", "soon"}, `--expires: "soon" is neither a duration such as 720h nor a time`},
-		{[]string{"create", "--name", "x", "--scope", "all", "--organization", second.ID, "--expires", "-1h"}, "expiresAt must lie in the future"},
+		{
+			[]string{"create", "--name", "x", "--scope", "all", "--organization", "org_x"},
+			"--organization org_x: organization not found",
+		},
+		{
+			[]string{"create", "--name", "x", "--scope", "all", "--organization", second.ID, "--website", "web_x"},
+			"website not found",
+		},
+		{
+			[]string{"create", "--name", "x", "--scope", "all", "--expires", "soon"},
+			`--expires: "soon" is neither a duration such as 720h nor a time`,
+		},
+		{
+			[]string{"create", "--name", "x", "--scope", "all", "--organization", second.ID, "--expires", "-1h"},
+			"expiresAt must lie in the future",
+		},
 		{[]string{"revoke", "key_x"}, "key_x: API key not found"},
 	} {
 		_, _, err := millrace(t, append([]string{"keys", url}, tt.args...)...)
@@ -216,10 +233,12 @@ func TestTopicsAreCheckedAndCreated(t *testing.T) {
 	t.Parallel()
 	_, cfg := kafkatest.Cluster(t)
 	brokers := []string{"--kafka.brokers=" + cfg.Brokers[0], "--kafka.partitions=2", "--kafka.replication=1"}
-	if _, _, err := millrace(t, append([]string{"topics", "check"}, brokers...)...); err == nil || !strings.Contains(err.Error(), "millrace topics create") {
+	if _, _, err := millrace(t, append([]string{"topics", "check"}, brokers...)...); err == nil ||
+		!strings.Contains(err.Error(), "millrace topics create") {
 		t.Errorf("before: the error is %v", err)
 	}
-	if out := mustMillrace(t, append([]string{"topics", "create"}, brokers...)...); !strings.Contains(out, "created events.v1\n") {
+	if out := mustMillrace(t, append([]string{"topics", "create"}, brokers...)...); !strings.Contains(out,
+		"created events.v1\n") {
 		t.Errorf("create prints %q", out)
 	}
 	for _, sub := range []string{"create", "check"} {
@@ -228,7 +247,9 @@ func TestTopicsAreCheckedAndCreated(t *testing.T) {
 		}
 	}
 	out, _, err := millrace(t, "topics", "check", brokers[0], "--kafka.replication=3")
-	if !errors.Is(err, kafka.ErrUnsafeTopics) || !strings.Contains(out, "breaks: events.v1 has 1 replicas, and kafka.replication says 3") || !strings.Contains(out, "kafka-reassign-partitions.sh") {
+	if !errors.Is(err, kafka.ErrUnsafeTopics) ||
+		!strings.Contains(out, "breaks: events.v1 has 1 replicas, and kafka.replication says 3") ||
+		!strings.Contains(out, "kafka-reassign-partitions.sh") {
 		t.Errorf("of topics with one replica check prints %q and ends with %v", out, err)
 	}
 	mustMillrace(t, "topics", "check", brokers[0], "--kafka.replication=3", "--kafka.allow_weak_topics=true")

@@ -20,7 +20,8 @@ func newOrgs() *cobra.Command {
 		Use:   "orgs",
 		Short: "Create, list, delete and restore organizations, say who belongs to them and how much they may send",
 	}
-	cmd.AddCommand(newOrgsCreate(), newOrgsList(), newOrgsDelete(), newOrgsRestore(), newOrgsMembers(), newOrgsSetMember(), newOrgsRemoveMember(), newOrgsQuota())
+	cmd.AddCommand(newOrgsCreate(), newOrgsList(), newOrgsDelete(), newOrgsRestore(), newOrgsMembers(), newOrgsSetMember(),
+		newOrgsRemoveMember(), newOrgsQuota())
 	return cmd
 }
 
@@ -221,7 +222,8 @@ func setMember(ctx context.Context, db *store.Store, organizationID, userID stri
 		now := time.Now().UTC()
 		_, err := tx.SetRole(ctx, operator(), organizationID, userID, role, now, agreed)
 		if errors.Is(err, org.ErrMemberNotFound) {
-			return tx.AddMember(ctx, operator(), &org.Member{OrganizationID: organizationID, UserID: userID, Role: role, CreatedAt: now})
+			return tx.AddMember(ctx, operator(),
+				&org.Member{OrganizationID: organizationID, UserID: userID, Role: role, CreatedAt: now})
 		}
 		return err
 	})

@@ -41,7 +41,8 @@ brings it back as it was; after that it is removed for good, with its events.`,
 			if asJSON {
 				return printRecord(cmd, deletedOrg{args[0], d.Members, d.Websites, d.APIKeys, d.Links, d.RestorableUntil})
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "deleted %s (members: %d, websites: %d, API keys: %d, short links: %d); restorable until %s\n",
+			_, err = fmt.Fprintf(cmd.OutOrStdout(),
+				"deleted %s (members: %d, websites: %d, API keys: %d, short links: %d); restorable until %s\n",
 				args[0], d.Members, d.Websites, d.APIKeys, d.Links, d.RestorableUntil.Format(time.RFC3339))
 			return err
 		}),

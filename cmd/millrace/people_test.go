@@ -26,7 +26,8 @@ func printed(t *testing.T, args ...string) map[string]any {
 func TestAUserIsMadeListedAndGivenANewPassword(t *testing.T) {
 	t.Parallel()
 	url, db, w := seeded(t)
-	made := printed(t, "users", "create", url, "--email", "Ann@Shop.example", "--name", "Ann", "--organization", w.OrganizationID, "--role", "admin")
+	made := printed(t, "users", "create", url, "--email", "Ann@Shop.example", "--name", "Ann", "--organization",
+		w.OrganizationID, "--role", "admin")
 	u, err := db.UserByEmail(t.Context(), "ann@shop.example")
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +48,8 @@ func TestAUserIsMadeListedAndGivenANewPassword(t *testing.T) {
 	}
 
 	permitted := printed(t, "users", "reset-password", url, "ANN@shop.example")
-	if got, err := db.ResetUser(t.Context(), token.HashOf(permitted["token"].(string)), time.Now()); err != nil || got.ID != u.ID {
+	if got, err := db.ResetUser(t.Context(),
+		token.HashOf(permitted["token"].(string)), time.Now()); err != nil || got.ID != u.ID {
 		t.Errorf("the token printed permits nothing: %v", err)
 	}
 	password := strings.TrimSpace(mustMillrace(t, "users", "reset-password", url, "ann@shop.example", "--set"))
@@ -88,7 +90,9 @@ func TestTheOperatorVerifiesWhoSignedUp(t *testing.T) {
 func TestAPasswordIsReadFromTheStandardInput(t *testing.T) {
 	t.Parallel()
 	url, db, _ := seeded(t)
-	for stdin, want := range map[string]string{"correct horse\nmore\n": "correct horse", "with\r\n": "at least 8 characters", "": "at least 8 characters"} {
+	for stdin, want := range map[string]string{
+		"correct horse\nmore\n": "correct horse", "with\r\n": "at least 8 characters", "": "at least 8 characters",
+	} {
 		var out bytes.Buffer
 		root := newRoot()
 		root.SetOut(&out)
@@ -124,7 +128,8 @@ func TestOrganizationsAndTheirMembersAreManaged(t *testing.T) {
 		t.Errorf("the list is\n%s", list)
 	}
 	for _, role := range []string{"viewer", "owner"} {
-		if got := printed(t, "orgs", "set-member", url, "bob@shop.example", "--organization", id, "--role", role); got["role"] != role {
+		if got := printed(t, "orgs", "set-member", url, "bob@shop.example", "--organization",
+			id, "--role", role); got["role"] != role {
 			t.Errorf("set-member printed %v", got)
 		}
 	}
@@ -132,21 +137,26 @@ func TestOrganizationsAndTheirMembersAreManaged(t *testing.T) {
 	if strings.Count(members, `"role":"owner"`) != 2 || !strings.Contains(members, "bob@shop.example") {
 		t.Errorf("the members are\n%s", members)
 	}
-	if _, _, err := millrace(t, "orgs", "delete", url, id, "--name", "acme"); err == nil || !strings.Contains(said(err), "exactly as it is written") {
+	if _, _, err := millrace(t, "orgs", "delete", url, id, "--name", "acme"); err == nil ||
+		!strings.Contains(said(err), "exactly as it is written") {
 		t.Errorf("deleting an organization by another name: %v", err)
 	}
 	gone := printed(t, "orgs", "delete", url, id, "--name", "Acme")
-	if gone["members"] != 2.0 || gone["links"] != 0.0 || gone["restorableUntil"] == nil || strings.Contains(mustMillrace(t, "orgs", "list", url), id) {
+	if gone["members"] != 2.0 || gone["links"] != 0.0 || gone["restorableUntil"] == nil ||
+		strings.Contains(mustMillrace(t, "orgs", "list", url), id) {
 		t.Errorf("delete printed %v", gone)
 	}
-	if got := printed(t, "orgs", "restore", url, id); got["name"] != "Acme" || !strings.Contains(mustMillrace(t, "orgs", "list", url), id) {
+	if got := printed(t, "orgs", "restore", url, id); got["name"] != "Acme" ||
+		!strings.Contains(mustMillrace(t, "orgs", "list", url), id) {
 		t.Errorf("restore printed %v", got)
 	}
-	if _, _, err := millrace(t, "orgs", "restore", url, id); err == nil || !strings.Contains(err.Error(), "is not deleted") {
+	if _, _, err := millrace(t, "orgs", "restore", url, id); err == nil ||
+		!strings.Contains(err.Error(), "is not deleted") {
 		t.Errorf("restoring what exists: %v", err)
 	}
 	mustMillrace(t, "orgs", "remove-member", url, "ann@shop.example", "--organization", id, "--revoke-keys")
-	if _, _, err := millrace(t, "orgs", "remove-member", url, "bob@shop.example", "--organization", id); err == nil || !strings.Contains(err.Error(), "at least one owner") {
+	if _, _, err := millrace(t, "orgs", "remove-member", url, "bob@shop.example", "--organization", id); err == nil ||
+		!strings.Contains(err.Error(), "at least one owner") {
 		t.Errorf("removing the last owner: %v", err)
 	}
 }
@@ -156,9 +166,10 @@ func TestPeopleCommandsSayWhatIsWrong(t *testing.T) {
 	url, _, w := seeded(t)
 	printed(t, "users", "create", url, "--email", "ann@shop.example", "--name", "Ann")
 	for args, want := range map[string]string{
-		"users create --name A":                                                  "email must be an e-mail address",
-		"users create --email a@b.example":                                       "name must have",
-		"users create --email a@b.example --name A --role king":                  "role must be owner, admin, editor or viewer",
+		"users create --name A":            "email must be an e-mail address",
+		"users create --email a@b.example": "name must have",
+		"users create --email a@b.example --name A --role " +
+			"king": "role must be owner, admin, editor or viewer",
 		"users create --email ANN@shop.example --name A":                         "exists already",
 		"users create --email a@b.example --name A --organization org_none":      "organization not found",
 		"users reset-password nobody@b.example":                                  "nobody@b.example: user not found",
@@ -179,7 +190,9 @@ func TestPeopleCommandsSayWhatIsWrong(t *testing.T) {
 func TestBootstrapPrintsJSON(t *testing.T) {
 	t.Parallel()
 	url := emptyStore(t)
-	args := []string{"bootstrap", url, "--organization", "Acme", "--domain", "shop.example", "--email", "owner@shop.example"}
+	args := []string{
+		"bootstrap", url, "--organization", "Acme", "--domain", "shop.example", "--email", "owner@shop.example",
+	}
 	first := printed(t, args...)
 	for _, field := range []string{"organizationId", "websiteId", "apiKey", "adminEmail", "adminPassword"} {
 		if first[field] == "" || first[field] == nil {

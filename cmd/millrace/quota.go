@@ -88,7 +88,8 @@ type listedQuota struct {
 func printQuota(cmd *cobra.Command, s *quota.Standing, asJSON bool) error {
 	if asJSON {
 		q := listedQuota{
-			OrganizationID: s.OrganizationID, Own: s.Own != quota.Default, Month: string(s.Month), UsedEvents: s.Used, Exceeded: s.Exceeded,
+			OrganizationID: s.OrganizationID, Own: s.Own != quota.Default, Month: string(s.Month), UsedEvents: s.Used,
+			Exceeded: s.Exceeded,
 		}
 		if s.Events != quota.Unlimited {
 			q.MonthlyEvents = &s.Events

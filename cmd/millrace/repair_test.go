@@ -38,7 +38,8 @@ func TestAReplayDoublesNothingOnceItsDaysAreRebuilt(t *testing.T) {
 
 	const partition = `(?m)^%d +20 +0 +20 +0 +2\n`
 	dry := fmt.Sprintf(partition, 0) + fmt.Sprintf(partition, 1)[len("(?m)^"):]
-	s.must(t, "replay --topic events.v1 --offset 0 --partitions 0,1 --dry-run", dry+`nothing was changed; 4 days of owners would be listed as dirty\n$`)
+	s.must(t, "replay --topic events.v1 --offset 0 --partitions 0,1 --dry-run",
+		dry+`nothing was changed; 4 days of owners would be listed as dirty\n$`)
 	s.Holds(t, 40, 40, 40, 40, 0)
 	s.must(t, "replay --topic events.v1 --offset 0 --partitions 0,1", dry+`done; 4 days of owners are listed as dirty`)
 	s.rejected(t, "replay --topic events.v1 --offset 0 --partitions 0,1", `^every partition stands there already`)
@@ -56,7 +57,8 @@ func TestAReplayDoublesNothingOnceItsDaysAreRebuilt(t *testing.T) {
 		t.Errorf("committed (-want +got):\n%s", diff)
 	}
 
-	s.rejected(t, "rollups rebuild", `partition [01] of events\.v1 is at offset 0, and records up to 19 were stored before: start the sinks`)
+	s.rejected(t, "rollups rebuild",
+		`partition [01] of events\.v1 is at offset 0, and records up to 19 were stored before: start the sinks`)
 	s.Store(t)
 	s.Holds(t, teststage.Merging, 40, 80, 80, 4)
 	s.must(t, "rollups dirty", `(?m)^web_0 +20\S+ +replay +0 +0 +0 +20\S+Z\n(.*\n){3}$`)
@@ -80,7 +82,8 @@ func TestAReplayOfATimeBeginsAtItsFirstRecord(t *testing.T) {
 		s.Produce(t, sent{ID: fmt.Sprint("e", i), Received: now.Add(time.Duration(i-20) * time.Minute)})
 	}
 	s.Store(t)
-	s.must(t, "replay --topic events.v1 --dry-run --from "+now.Add(-14*time.Minute).UTC().Format(time.RFC3339), `(?m)^0 +10 +6 +4 +0 +1\nnothing`)
+	s.must(t, "replay --topic events.v1 --dry-run --from "+now.Add(-14*time.Minute).UTC().Format(time.RFC3339),
+		`(?m)^0 +10 +6 +4 +0 +1\nnothing`)
 	s.rejected(t, "replay --topic events.v1 --from 5m", `^every partition stands there already`)
 }
 
@@ -90,9 +93,13 @@ func TestRepairsAreRejectedWhileASinkIsThere(t *testing.T) {
 	s.Produce(t, several(4)...)
 	stop := s.Start(t)
 	s.CaughtUp(t)
-	s.Run(t, "INSERT INTO rollup_dirty (owner_id, event_date, reason) SELECT owner_id, event_date, 'over' FROM events LIMIT 1")
+	s.Run(t,
+		"INSERT INTO rollup_dirty (owner_id, event_date, reason) SELECT owner_id, event_date, 'over' FROM events LIMIT 1")
 	const rejection = `^the consumer group millrace-sink has 1 active members \(millrace-sink\S* at 127\.0\.0\.1\): stop the sinks first`
-	for _, line := range []string{"rollups rebuild", "rollups rebuild --dry-run", "replay --topic events.v1 --offset 0", "replay --topic events.v1 --offset 0 --dry-run"} {
+	for _, line := range []string{
+		"rollups rebuild", "rollups rebuild --dry-run", "replay --topic events.v1 --offset 0",
+		"replay --topic events.v1 --offset 0 --dry-run",
+	} {
 		s.rejected(t, line, rejection)
 	}
 	stop()
@@ -117,11 +124,14 @@ func TestAnOpenPlanKeepsItsDays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Offsets.Commit(t.Context(), s.Sink.Group, record.TopicEvents, map[int32]repair.Committed{0: {Offset: 10, Metadata: metadata}}); err != nil {
+	if err := s.Offsets.Commit(t.Context(), s.Sink.Group, record.TopicEvents,
+		map[int32]repair.Committed{0: {Offset: 10, Metadata: metadata}}); err != nil {
 		t.Fatal(err)
 	}
-	s.Run(t, "INSERT INTO rollup_dirty (owner_id, event_date, reason) SELECT owner_id, event_date, 'over' FROM events LIMIT 1")
-	s.rejected(t, "rollups rebuild", `^partition 0 of events\.v1 has an open plan, offsets 10 to 14: start the sinks and let them finish, then stop them$`)
+	s.Run(t,
+		"INSERT INTO rollup_dirty (owner_id, event_date, reason) SELECT owner_id, event_date, 'over' FROM events LIMIT 1")
+	s.rejected(t, "rollups rebuild",
+		`^partition 0 of events\.v1 has an open plan, offsets 10 to 14: start the sinks and let them finish, then stop them$`)
 	s.Produce(t, several(30)[20:]...)
 	s.Store(t)
 	s.must(t, "rollups rebuild", `all 1 dirty days are rebuilt`)
@@ -142,7 +152,8 @@ func TestAReplayListsTheDaysOfAnOpenPlanToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Offsets.Commit(t.Context(), s.Sink.Group, record.TopicEvents, map[int32]repair.Committed{0: {Offset: 5, Metadata: metadata}}); err != nil {
+	if err := s.Offsets.Commit(t.Context(), s.Sink.Group, record.TopicEvents,
+		map[int32]repair.Committed{0: {Offset: 5, Metadata: metadata}}); err != nil {
 		t.Fatal(err)
 	}
 	s.must(t, "replay --topic events.v1 --offset 4 --partitions 0 --dry-run", `(?m)^0 +5 +4 +6 +0 +2\n`)
@@ -155,11 +166,13 @@ func TestAPartitionGoesOnBehindWhatIsGone(t *testing.T) {
 	s.Store(t)
 	s.Produce(t, sent{ID: "lost"}, sent{ID: "lost too"}, sent{ID: "kept"})
 	s.rejected(t, "replay --topic events.v1 --partitions 0 --offset 22", `^partition 0 of events\.v1 is at offset 20: going on at 22 would lose 2 offsets that were never stored; --skip does it all the same$`)
-	s.must(t, "replay --topic events.v1 --partitions 0 --offset 22 --skip --dry-run", `(?m)^0 +20 +22 +0 +2 +0\nnothing was changed`)
+	s.must(t, "replay --topic events.v1 --partitions 0 --offset 22 --skip --dry-run",
+		`(?m)^0 +20 +22 +0 +2 +0\nnothing was changed`)
 	s.must(t, "replay --topic events.v1 --partitions 0 --offset 22 --skip", `(?m)^0 +20 +22 +0 +2 +0\ndone; 0 days`)
 	s.Store(t)
 	s.Holds(t, 41, 41, 41, 41, 0)
-	if got := s.Count(t, "(SELECT sum(skipped) FROM ingest_ledger WHERE kind = 'gap' AND first = 20 AND last = 21)"); got != 2 {
+	if got := s.Count(t,
+		"(SELECT sum(skipped) FROM ingest_ledger WHERE kind = 'gap' AND first = 20 AND last = 21)"); got != 2 {
 		t.Errorf("the ledger counts %d lost offsets, want 2", got)
 	}
 	s.must(t, "rollups rebuild", `^no day is dirty`)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/repair"
@@ -64,7 +64,7 @@ completes it.`,
 			if err != nil {
 				return err
 			}
-			store := clickhouse.NewLedgerStore(s.ClickHouse)
+			store := ledgerstore.NewStore(s.ClickHouse)
 			defer func() { err = errors.Join(err, store.Close()) }()
 			offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
 			if err != nil {
@@ -79,7 +79,8 @@ completes it.`,
 	flags.BoolVar(&f.allTopics, "all-topics", false, "every topic that sinks store")
 	flags.IntSliceVar(&f.partitions, "partitions", nil, "only these partitions, such as 0,3")
 	flags.Int64Var(&f.offset, "offset", -1, "go on at this offset `N`")
-	flags.StringVar(&f.from, "from", "", "go on at what was received since `WHEN`: 2h, or a time such as 2026-11-21T08:00:00Z")
+	flags.StringVar(&f.from, "from", "",
+		"go on at what was received since `WHEN`: 2h, or a time such as 2026-11-21T08:00:00Z")
 	flags.BoolVar(&f.skip, "skip", false, "allow to leave out records that were never stored")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done")
 	return cmd
@@ -115,8 +116,10 @@ func (f *replayFlags) options(cmd *cobra.Command, cfg config.Sink) ([]repair.Rep
 		if f.topic != "" || f.from == "" || len(f.partitions) > 0 || f.skip {
 			return nil, errors.New("--all-topics needs --from, and neither --topic nor --partitions nor --skip")
 		}
-	} else if pipelines = slices.DeleteFunc(pipelines, func(l repair.Pipeline) bool { return l.Topic != f.topic }); len(pipelines) == 0 {
-		return nil, fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", f.topic, topicsOf(pipelinesOf(cfg)))
+	} else if pipelines = slices.DeleteFunc(pipelines,
+		func(l repair.Pipeline) bool { return l.Topic != f.topic }); len(pipelines) == 0 {
+		return nil, fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s",
+			f.topic, topicsOf(pipelinesOf(cfg)))
 	}
 	all := make([]repair.ReplayOptions, len(pipelines))
 	for i, l := range pipelines {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
@@ -46,7 +46,7 @@ are
 		Example: `  millrace rollups dirty --clickhouse.addr ch-1:9000`,
 		Args:    cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) (err error) {
-			store := clickhouse.NewLedgerStore(s.ClickHouse)
+			store := ledgerstore.NewStore(s.ClickHouse)
 			defer func() { err = errors.Join(err, store.Close()) }()
 			days, err := store.Listed(cmd.Context())
 			if err != nil {
@@ -84,7 +84,7 @@ begins the days that are left from the start.`,
   millrace rollups rebuild --kafka.brokers kafka-1:9092 --clickhouse.addr ch-1:9000`,
 		Args: cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) (err error) {
-			store := clickhouse.NewLedgerStore(s.ClickHouse)
+			store := ledgerstore.NewStore(s.ClickHouse)
 			defer func() { err = errors.Join(err, store.Close()) }()
 			offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
 			if err != nil {

@@ -39,7 +39,9 @@ told which use that of a standalone on this machine.`,
 	config.AddFlags(flags)
 	flags.VisitAll(func(f *pflag.Flag) { f.Hidden = !shownSettings[f.Name] })
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return config.SuggestFlag(cmd.Flags(), err) })
-	root.AddCommand(newStandalone(), newMigrate(), newBootstrap(), newTopics(), newTap(), newDLQ(), newImport(), newLoad(), newStatus(), newDoctor(), newVerify(), newReplay(), newRollups(), newErasures(), newUsers(), newOrgs(), newLinks(), newKeys(), newAudit(), newConfig(), newHealth(), newVersion())
+	root.AddCommand(newStandalone(), newMigrate(), newBootstrap(), newTopics(), newTap(), newDLQ(), newImport(), newLoad(),
+		newStatus(), newDoctor(), newVerify(), newReplay(), newRollups(), newErasures(), newUsers(), newOrgs(), newLinks(),
+		newKeys(), newAudit(), newConfig(), newHealth(), newVersion())
 	return root
 }
 
@@ -56,7 +58,9 @@ func settingsOf(cmd *cobra.Command, serves ...string) (config.Settings, config.M
 
 // withSettings runs a command with its settings, in which the backends that
 // nobody named are those of a standalone on this machine.
-func withSettings(run func(cmd *cobra.Command, args []string, s config.Settings) error) func(*cobra.Command, []string) error {
+func withSettings(
+	run func(cmd *cobra.Command, args []string, s config.Settings) error,
+) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		s, _, err := settingsOf(cmd)
 		if errors.Is(err, errAnswered) {

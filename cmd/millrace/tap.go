@@ -61,7 +61,8 @@ until the records that were there when it began.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.website, "website", "", "only records of this website `ID`")
 	flags.StringVar(&f.kind, "type", "", "only records of this `TYPE`, such as custom")
-	flags.StringVar(&f.since, "since", "", "only records received since `WHEN`: 10m, 24h, or a time such as 2026-11-21T08:00:00Z")
+	flags.StringVar(&f.since, "since", "",
+		"only records received since `WHEN`: 10m, 24h, or a time such as 2026-11-21T08:00:00Z")
 	flags.BoolVar(&f.exit, "exit", false, "end after the records that are there now")
 	flags.BoolVar(&f.raw, "json", false, "print each record's value as it stands in the topic")
 	return cmd
@@ -85,7 +86,8 @@ func parseWhen(flag, text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%s: %q is neither a duration such as 10m nor a time such as %s", flag, text, now.UTC().Format(time.RFC3339))
+	return time.Time{}, fmt.Errorf("%s: %q is neither a duration such as 10m nor a time such as %s",
+		flag, text, now.UTC().Format(time.RFC3339))
 }
 
 func (f *tapFlags) wants(r *kafka.Tapped) bool {

@@ -15,7 +15,9 @@ func tapped(value string) *kafka.Tapped {
 	return &kafka.Tapped{
 		Record: record.Record{
 			Topic: record.TopicEvents, Key: []byte("web_1"), Value: []byte(value), Time: time.UnixMilli(1_700_000_000_123),
-			Headers: []record.Header{{Key: record.HeaderType, Value: []byte("custom")}, {Key: record.HeaderWebsite, Value: []byte("web_1")}},
+			Headers: []record.Header{
+				{Key: record.HeaderType, Value: []byte("custom")}, {Key: record.HeaderWebsite, Value: []byte("web_1")},
+			},
 		},
 		Position: record.Position{Topic: record.TopicEvents, Partition: 3, Offset: 17},
 	}

@@ -50,7 +50,8 @@ must be allowed to alter the cluster; those that are there stay.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.tapper.Principal, "principal", "", "`PRINCIPAL` who may read, such as User:alice (required)")
 	flags.StringSliceVar(&f.tapper.Topics, "topics", nil, "only these `TOPICS`, without prefix, comma-separated")
-	flags.StringVar(&f.tapper.GroupPrefix, "group", "", "what its consumer groups begin with, `PREFIX`; its name and a hyphen when left out")
+	flags.StringVar(&f.tapper.GroupPrefix, "group", "",
+		"what its consumer groups begin with, `PREFIX`; its name and a hyphen when left out")
 	flags.StringVar(&f.format, "format", "kafka-acls", "kafka-acls or json, `FORMAT`")
 	flags.BoolVar(&f.apply, "apply", false, "create the permissions instead of printing them")
 	return cmd
@@ -108,7 +109,8 @@ func printCommands(w io.Writer, cfg config.Kafka, acls []kafka.ACL) error {
 	fmt.Fprintln(w, "# where the brokers ask who you are, add --command-config FILE")
 	for i := range acls {
 		a := &acls[i]
-		_, err := fmt.Fprintf(w, "kafka-acls.sh --bootstrap-server %s --add --allow-principal %s --operation %s --%s %s --resource-pattern-type %s\n",
+		_, err := fmt.Fprintf(w,
+			"kafka-acls.sh --bootstrap-server %s --add --allow-principal %s --operation %s --%s %s --resource-pattern-type %s\n",
 			quoted(strings.Join(cfg.Brokers, ",")), quoted(a.Principal), titled(a.Operation),
 			strings.ToLower(a.ResourceType), quoted(a.ResourceName), strings.ToLower(a.PatternType))
 		if err != nil {

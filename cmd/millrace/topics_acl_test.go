@@ -32,7 +32,10 @@ func TestPermissionsArePrintedAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
-	alice := kafka.ACL{Principal: "User:alice", Host: "*", PermissionType: "ALLOW", ResourceType: "TOPIC", ResourceName: "events.v1.dlq", PatternType: "LITERAL"}
+	alice := kafka.ACL{
+		Principal: "User:alice", Host: "*", PermissionType: "ALLOW", ResourceType: "TOPIC", ResourceName: "events.v1.dlq",
+		PatternType: "LITERAL",
+	}
 	want := []kafka.ACL{alice, alice, alice}
 	want[0].Operation, want[1].Operation, want[2].Operation = "DESCRIBE", "READ", "READ"
 	want[2].ResourceType, want[2].ResourceName, want[2].PatternType = "GROUP", "alice-", "PREFIXED"
@@ -49,10 +52,12 @@ func TestPermissionsAreCreatedAsTheUserOfTheSettings(t *testing.T) {
 		"--kafka.sasl.mechanism", "plain", "--kafka.sasl.password", "secret", "--kafka.sasl.user",
 	}
 	got := mustMillrace(t, append(args, "admin")...)
-	if want := "User:alice may read events.v1, events.backfill.v1, vitals.v1, errors.v1, ingestion.v1, clicks.v1, exposures.v1, with groups alice-*\n"; got != want {
+	if want := "User:alice may read events.v1, events.backfill.v1, vitals.v1, errors.v1, ingestion.v1, clicks.v1, " +
+		"exposures.v1, with groups alice-*\n"; got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}
-	if _, _, err := millrace(t, append(args, "bob")...); err == nil || !strings.Contains(err.Error(), "CLUSTER_AUTHORIZATION_FAILED") {
+	if _, _, err := millrace(t, append(args, "bob")...); err == nil ||
+		!strings.Contains(err.Error(), "CLUSTER_AUTHORIZATION_FAILED") {
 		t.Errorf("as somebody who may not: %v", err)
 	}
 }

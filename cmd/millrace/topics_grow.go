@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/pipeline/repair"
 	"github.com/millrace/millrace/internal/platform/config"
@@ -46,25 +46,32 @@ afterwards. docs/guides/growing-topics.md tells all of it.`,
 			if i < 0 {
 				return fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", topic, topicsOf(pipelines))
 			}
-			store := clickhouse.NewLedgerStore(s.ClickHouse)
+			store := ledgerstore.NewStore(s.ClickHouse)
 			defer func() { err = errors.Join(err, store.Close()) }()
 			offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
 			if err != nil {
 				return err
 			}
 			defer offsets.Close()
-			g, err := repair.Grow(cmd.Context(), repair.GrowDeps{Groups: offsets, Log: offsets, Partitions: offsets, Touches: store, Store: store},
-				repair.GrowOptions{Pipeline: pipelines[i], Partitions: partitions, Since: time.Now().Add(-s.Sink.Window - windowSlack), DryRun: dryRun})
+			g, err := repair.Grow(cmd.Context(),
+				repair.GrowDeps{Groups: offsets, Log: offsets, Partitions: offsets, Touches: store, Store: store},
+				repair.GrowOptions{Pipeline: pipelines[i], Partitions: partitions, Since: time.Now().Add(-s.Sink.Window -
+					windowSlack), DryRun: dryRun})
 			if err != nil {
 				return err
 			}
 			out := cmd.OutOrStdout()
 			if dryRun {
-				_, err = fmt.Fprintf(out, "nothing was changed; %s would grow from %d to %d partitions, and %d days of owners be listed as dirty\n", topic, g.From, g.To, len(g.Days))
+				_, err = fmt.Fprintf(out,
+					"nothing was changed; %s would grow from %d to %d partitions, and %d days of owners be listed as dirty\n", topic,
+					g.From, g.To, len(g.Days))
 				return err
 			}
-			fmt.Fprintf(out, "%s has %d partitions now, %d before; %d days of owners are listed as dirty\n", topic, g.To, g.From, len(g.Days))
-			_, err = fmt.Fprintf(out, "set kafka.partitions to %d; after %s, stop the sinks, run \"millrace rollups rebuild\", and start them\n", g.To, s.Sink.Window+windowSlack)
+			fmt.Fprintf(out, "%s has %d partitions now, %d before; %d days of owners are listed as dirty\n",
+				topic, g.To, g.From, len(g.Days))
+			_, err = fmt.Fprintf(out,
+				"set kafka.partitions to %d; after %s, stop the sinks, run \"millrace rollups rebuild\", and start them\n", g.To,
+				s.Sink.Window+windowSlack)
 			return err
 		}),
 	}

@@ -181,7 +181,8 @@ func listUsers(cmd *cobra.Command, db *store.Store, asJSON bool) error {
 			}
 			var names []string
 			for _, p := range memberships {
-				listed.Organizations = append(listed.Organizations, listedMembership{p.OrganizationID, p.Organization, string(p.Role)})
+				listed.Organizations = append(listed.Organizations,
+					listedMembership{p.OrganizationID, p.Organization, string(p.Role)})
 				names = append(names, fmt.Sprintf("%s (%s)", p.OrganizationID, p.Role))
 			}
 			if asJSON {
@@ -278,7 +279,8 @@ func permitPassword(cmd *cobra.Command, db *store.Store, u *org.User, queryURL s
 	if asJSON {
 		return printRecord(cmd, map[string]any{"id": u.ID, "email": u.Email, "token": text, "expiresAt": r.ExpiresAt})
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "until %s %s may set a new password by POST %s/rpc/password/reset with this token, shown only now:\n",
+	fmt.Fprintf(cmd.ErrOrStderr(),
+		"until %s %s may set a new password by POST %s/rpc/password/reset with this token, shown only now:\n",
 		r.ExpiresAt.Format(time.RFC3339), u.Email, queryURL)
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), text)
 	return err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/pipeline/repair"
 	"github.com/millrace/millrace/internal/pipeline/verify"
@@ -81,7 +81,8 @@ when it could not compare. It goes no further back than the topics hold.`,
 				return failedError{err}
 			case !report.Same():
 				t := &report.Total
-				return fmt.Errorf("there are differences: %d events missing, %d rows unexpected, %d days of rollups, %d records without a committed offset",
+				return fmt.Errorf("there are differences: %d events missing, %d rows unexpected, %d days of rollups, %d records "+
+					"without a committed offset",
 					t.Missing, t.Unexpected, t.Rollups, report.Uncommitted)
 			}
 			return nil
@@ -89,7 +90,8 @@ when it could not compare. It goes no further back than the topics hold.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.topics, "topic", nil, "only this `TOPIC`, such as events.v1; may be given more than once")
-	flags.StringVar(&f.since, "since", "24h", "what was received since `WHEN`: 24h, or a time such as 2026-11-20T00:00:00Z")
+	flags.StringVar(&f.since, "since", "24h",
+		"what was received since `WHEN`: 24h, or a time such as 2026-11-20T00:00:00Z")
 	flags.StringVar(&f.until, "until", "", "what was received before `WHEN`; up to now when left out")
 	flags.IntVar(&f.examples, "examples", 10, "differences of each kind that are shown")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
@@ -101,7 +103,7 @@ func (f *verifyFlags) verify(cmd *cobra.Command, s config.Settings) (report *ver
 	if err != nil {
 		return nil, err
 	}
-	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	store := ledgerstore.NewStore(s.ClickHouse)
 	defer func() { err = errors.Join(err, store.Close()) }()
 	offsets, err := kafka.NewOffsets(s.Kafka, warnings(cmd))
 	if err != nil {
@@ -115,7 +117,9 @@ func (f *verifyFlags) verify(cmd *cobra.Command, s config.Settings) (report *ver
 const settleMargin = 5 * time.Second
 
 func (f *verifyFlags) options(cfg config.Sink, now time.Time) (verify.Options, error) {
-	o := verify.Options{Pipelines: pipelinesOf(cfg), Settle: 2*cfg.InsertTimeout + settleMargin, Examples: max(0, f.examples)}
+	o := verify.Options{
+		Pipelines: pipelinesOf(cfg), Settle: 2*cfg.InsertTimeout + settleMargin, Examples: max(0, f.examples),
+	}
 	for _, l := range o.Pipelines {
 		o.Known = append(o.Known, l.Topic)
 	}
@@ -125,7 +129,8 @@ func (f *verifyFlags) options(cfg config.Sink, now time.Time) (verify.Options, e
 		}
 	}
 	if len(f.topics) > 0 {
-		o.Pipelines = slices.DeleteFunc(o.Pipelines, func(l repair.Pipeline) bool { return !slices.Contains(f.topics, l.Topic) })
+		o.Pipelines = slices.DeleteFunc(o.Pipelines,
+			func(l repair.Pipeline) bool { return !slices.Contains(f.topics, l.Topic) })
 	}
 	var err error
 	if o.Since, err = parseWhen("--since", f.since, now); err != nil {
@@ -164,7 +169,8 @@ func (f *verifyFlags) print(out io.Writer, r *verify.Report) error {
 		case verify.Uncommitted:
 			_, err = fmt.Fprintf(out, "%s: %s/%d: %s\n", e.Kind, e.Topic, e.Partition, e.Why)
 		default:
-			_, err = fmt.Fprintf(out, "%s: %s/%d/%d, event %d of %s on %s: %s\n", e.Kind, e.Topic, e.Partition, e.Offset, e.EventKey, e.Owner, e.Day, e.Why)
+			_, err = fmt.Fprintf(out, "%s: %s/%d/%d, event %d of %s on %s: %s\n",
+				e.Kind, e.Topic, e.Partition, e.Offset, e.EventKey, e.Owner, e.Day, e.Why)
 		}
 		if err != nil {
 			return err

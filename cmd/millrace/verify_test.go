@@ -123,13 +123,15 @@ func deeds() map[string][]deed {
 			},
 			{
 				"a row that says when it was received is inserted",
-				[]string{"INSERT INTO events (owner_id, event_date, received_at, _topic, _partition, _offset) VALUES ('web_9', '2020-01-01', now64(3), 'events.v1', 1, 1000)"},
+				[]string{"INSERT INTO events (owner_id, event_date, received_at, _topic, _partition, _offset) VALUES ('web_9', " +
+					"'2020-01-01', now64(3), 'events.v1', 1, 1000)"},
 				unexpected,
 				[]string{"unexpected events.v1/1/1000 web_9: its partition ends before that offset"},
 			},
 			{
 				"a partition that is not there",
-				[]string{"INSERT INTO events (owner_id, event_date, event_key, received_at, _topic, _partition, _offset) VALUES ('web_9', '2020-01-01', 1, now64(3), 'events.v1', 77, 1)"},
+				[]string{"INSERT INTO events (owner_id, event_date, event_key, received_at, _topic, _partition, _offset) VALUES " +
+					"('web_9', '2020-01-01', 1, now64(3), 'events.v1', 77, 1)"},
 				unexpected,
 				[]string{"unexpected events.v1/77/1 web_9: the topic has no such partition"},
 			},
@@ -141,13 +143,15 @@ func deeds() map[string][]deed {
 			},
 			{
 				"a row is copied to another day",
-				[]string{"INSERT INTO events SELECT * REPLACE (toDate('2020-01-01') AS event_date) FROM events WHERE _partition = 1 AND _offset = 5"},
+				[]string{"INSERT INTO events SELECT * REPLACE (toDate('2020-01-01') AS event_date) FROM events WHERE _partition " +
+					"= 1 AND _offset = 5"},
 				unexpected,
 				[]string{"unexpected events.v1/1/5 web_1: the record there is another event"},
 			},
 			{
 				"a row is copied to another event and place",
-				[]string{"INSERT INTO events SELECT * REPLACE (7 AS event_key, 0 AS _partition) FROM (SELECT * FROM events WHERE _partition = 1 AND _offset = 7)"},
+				[]string{"INSERT INTO events SELECT * REPLACE (7 AS event_key, 0 AS _partition) FROM (SELECT * FROM events " +
+					"WHERE _partition = 1 AND _offset = 7)"},
 				unexpected,
 				[]string{"unexpected events.v1/0/7 web_1: the record there is another event"},
 			},
@@ -161,7 +165,8 @@ func deeds() map[string][]deed {
 			},
 			{
 				"a rollup counts an owner whom nobody knows",
-				[]string{"INSERT INTO events_1d SELECT 'web_9', toDate('" + today + "'), 'n', toUInt64(3), uniqState('a'), uniqState('a')"},
+				[]string{"INSERT INTO events_1d SELECT 'web_9', toDate('" + today +
+					"'), 'n', toUInt64(3), uniqState('a'), uniqState('a')"},
 				inconsistent,
 				[]string{"rollup /0/0 web_9: 0 events, 0 in the rollup of 15 minutes, 3 in that of a day"},
 			},
@@ -169,9 +174,12 @@ func deeds() map[string][]deed {
 		"what is excluded is gone": {{
 			"a day that is excluded is deleted",
 			[]string{
-				"INSERT INTO exclusions (owner_id, from_date, to_date, reason) SELECT 'web_1', min(event_date), max(event_date), 'asked for' FROM events",
-				"DELETE FROM events WHERE owner_id = 'web_1'", "DELETE FROM events_1d WHERE owner_id = 'web_1'", "DELETE FROM events_15m WHERE owner_id = 'web_1'",
-				"DELETE FROM traffic_15m WHERE owner_id = 'web_1'", "DELETE FROM traffic_1d WHERE owner_id = 'web_1'", "DELETE FROM sessions_15m WHERE owner_id = 'web_1'",
+				"INSERT INTO exclusions (owner_id, from_date, to_date, reason) SELECT 'web_1', min(event_date), " +
+					"max(event_date), 'asked for' FROM events",
+				"DELETE FROM events WHERE owner_id = 'web_1'", "DELETE FROM events_1d WHERE owner_id = 'web_1'",
+				"DELETE FROM events_15m WHERE owner_id = 'web_1'",
+				"DELETE FROM traffic_15m WHERE owner_id = 'web_1'", "DELETE FROM traffic_1d WHERE owner_id = 'web_1'",
+				"DELETE FROM sessions_15m WHERE owner_id = 'web_1'",
 				"DELETE FROM views_1d WHERE owner_id = 'web_1'", "DELETE FROM custom_15m WHERE owner_id = 'web_1'",
 			},
 			func(d *verify.Day) { d.InBase, d.Excluded, d.Distinct = 20, 40, 61 },
@@ -228,7 +236,8 @@ func TestTwoPipelinesShareATable(t *testing.T) {
 	stop := s.StartPipeline(t, record.TopicEventsBackfill, kafka.BackfillGroup(s.Sink.Group))
 	s.CaughtUpPipeline(t, record.TopicEventsBackfill, kafka.BackfillGroup(s.Sink.Group))
 	stop()
-	s.Run(t, "INSERT INTO rollup_dirty (owner_id, event_date, reason) SELECT DISTINCT owner_id, event_date, 'over' FROM events")
+	s.Run(t,
+		"INSERT INTO rollup_dirty (owner_id, event_date, reason) SELECT DISTINCT owner_id, event_date, 'over' FROM events")
 	s.must(t, "rollups rebuild", "are rebuilt")
 	r, err := s.verified(t, "")
 	if err != nil || r.Total.InTopic != 50 || r.Total.Missing != 0 || r.Total.InBase != 30 {
@@ -248,7 +257,8 @@ func TestWhatIsUnderWayIsNoDifference(t *testing.T) {
 	s.Produce(t, several(40)[20:]...) // nobody stores them
 	s.finds(t, verify.Day{InTopic: 20, Distinct: 20, InBase: 20})
 	// One of them is in the table already, and its offset is not committed.
-	s.Run(t, "INSERT INTO events SELECT * REPLACE (12 AS _offset, 5 AS event_key) FROM (SELECT * FROM events WHERE _partition = 0 LIMIT 1)")
+	s.Run(t, "INSERT INTO events SELECT * REPLACE (12 AS _offset, 5 AS event_key) FROM (SELECT * FROM events WHERE "+
+		"_partition = 0 LIMIT 1)")
 	r, err := s.verified(t, "")
 	if err != nil || r.Total.Unexpected != 0 {
 		t.Errorf("%+v, %v", r.Total, err)

@@ -15,7 +15,8 @@ import (
 type waitFlag struct{ atMost time.Duration }
 
 func (w *waitFlag) add(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&w.atMost, "wait", 0, "wait this `DURATION` for servers that are away, such as 2m; 0s ends at once")
+	cmd.Flags().DurationVar(&w.atMost, "wait", 0,
+		"wait this `DURATION` for servers that are away, such as 2m; 0s ends at once")
 }
 
 // until returns when all servers answer or the time is up: whoever called it meets the

@@ -15,7 +15,8 @@ type Asked struct{ Start, End, Preset, TimeZone string }
 func (a *Asked) Range(now time.Time) (Range, []apierr.Detail) {
 	zone, err := LoadZone(a.TimeZone)
 	if err != nil {
-		return Range{}, []apierr.Detail{problem("timezone", "unknown_timezone", "Invalid timezone: "+echo(a.TimeZone), "Use an IANA name such as 'Europe/Berlin'")}
+		return Range{}, []apierr.Detail{problem("timezone", "unknown_timezone", "Invalid timezone: "+echo(a.TimeZone),
+			"Use an IANA name such as 'Europe/Berlin'")}
 	}
 	if a.Preset != "" {
 		return a.preset(now, zone)
@@ -32,7 +33,8 @@ func (a *Asked) Range(now time.Time) (Range, []apierr.Detail) {
 		case bound.given == "":
 			problems = append(problems, problem(bound.field, "required", "Either "+bound.field+" or preset is required", ""))
 		case !ok:
-			problems = append(problems, problem(bound.field, "invalid_date", "Invalid date: "+echo(bound.given)+". Could not parse as a valid date", ""))
+			problems = append(problems,
+				problem(bound.field, "invalid_date", "Invalid date: "+echo(bound.given)+". Could not parse as a valid date", ""))
 		}
 		*bound.to = t
 	}
@@ -46,7 +48,8 @@ func (a *Asked) preset(now time.Time, zone *time.Location) (Range, []apierr.Deta
 	rng, ok := PresetRange(a.Preset, now, zone)
 	switch {
 	case !ok:
-		return rng, []apierr.Detail{problem("preset", "unknown_preset", "Invalid date preset: "+echo(a.Preset), presetSuggestion())}
+		return rng,
+			[]apierr.Detail{problem("preset", "unknown_preset", "Invalid date preset: "+echo(a.Preset), presetSuggestion())}
 	case a.Start != "" || a.End != "":
 		return rng, []apierr.Detail{problem("preset", "conflict", "preset and dates exclude each other", "")}
 	}

@@ -124,7 +124,8 @@ func (r Range) Buckets(g Granularity) []Bucket {
 func clock(length time.Duration) func(time.Time, *time.Location) time.Time {
 	return func(t time.Time, zone *time.Location) time.Time {
 		hour, minute, second := t.Clock()
-		of := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second + time.Duration(t.Nanosecond())
+		of := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second +
+			time.Duration(t.Nanosecond())
 		next, offset := t.Add(length-of%length), offsetOf(t)
 		for at := t; ; {
 			_, change := at.ZoneBounds()

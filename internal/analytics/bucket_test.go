@@ -85,7 +85,8 @@ func checkBuckets(t *testing.T, r Range, g Granularity) {
 	}
 	// Clocks went back by seven hours once, in Vostok.
 	longest := map[Granularity]time.Duration{
-		Minutely: time.Minute, Hourly: time.Hour, Daily: 31 * time.Hour, Weekly: 7*24*time.Hour + 7*time.Hour, Monthly: 31*24*time.Hour + 7*time.Hour,
+		Minutely: time.Minute, Hourly: time.Hour, Daily: 31 * time.Hour, Weekly: 7*24*time.Hour + 7*time.Hour,
+		Monthly: 31*24*time.Hour + 7*time.Hour,
 	}[g]
 	for i, b := range buckets {
 		end := r.End

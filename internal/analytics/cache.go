@@ -66,7 +66,8 @@ const (
 // newResults returns a cache of that many bytes, which are some; close ends it.
 func newResults(bytes int64, reg prometheus.Registerer) *results {
 	cache, err := ristretto.NewCache(&ristretto.Config[string, *kept]{
-		NumCounters: max(10*bytes/usualBytes, 1<<10), MaxCost: bytes, BufferItems: 64, Metrics: true, IgnoreInternalCost: true,
+		NumCounters: max(10*bytes/usualBytes, 1<<10), MaxCost: bytes, BufferItems: 64, Metrics: true,
+		IgnoreInternalCost: true,
 	})
 	if err != nil { // only for figures that are not positive
 		return nil
@@ -120,7 +121,8 @@ type cacheMetrics struct{ hit, miss, shared, bypass prometheus.Counter }
 func newCacheMetrics(f promauto.Factory) cacheMetrics {
 	served := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_query_cache_statements_total",
-		Help: "Statements by how they were answered: from the cache (hit), by a run of their own (miss), by a run that somebody else had begun (shared), or by one that was asked for, or had to be, without the cache (bypass).",
+		Help: "Statements by how they were answered: from the cache (hit), by a run of their own (miss), by a run that " +
+			"somebody else had begun (shared), or by one that was asked for, or had to be, without the cache (bypass).",
 	}, []string{"result"})
 	return cacheMetrics{
 		hit: served.WithLabelValues("hit"), miss: served.WithLabelValues("miss"),

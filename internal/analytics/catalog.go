@@ -9,9 +9,11 @@ import (
 // Catalog lists every query type, grouped by category, in the order in which
 // GET /v1/query/types shows them.
 var Catalog = reading("read:data",
-	summaryTypes, currentTypes, pageTypes, pageDetailTypes, pathTypes, retentionTypes, funnelTypes, trafficTypes, technologyTypes, placeTypes,
-	customEventTypes, propertyTypes, percentileTypes, errorTypes, errorImpactTypes, vitalTypes, sessionTypes, sessionListTypes, profileTypes,
-	engagementTypes, realtimeTypes, outboundTypes, ingestionTypes, linkTypes, exposureTypes,
+	summaryTypes, currentTypes, pageTypes, pageDetailTypes, pathTypes, retentionTypes, funnelTypes, trafficTypes,
+	technologyTypes, placeTypes,
+	customEventTypes, propertyTypes, percentileTypes, errorTypes, errorImpactTypes, vitalTypes, sessionTypes,
+	sessionListTypes, profileTypes, engagementTypes, realtimeTypes, outboundTypes, ingestionTypes, linkTypes,
+	exposureTypes,
 )
 
 // reading returns the types of groups that need a scope.

@@ -11,8 +11,10 @@ func sumOf(name string) string { return "sum(ifNull(" + told(name) + ", 0))" }
 // What events tell of a page that was shown: older trackers with its exit, others with
 // engagement.
 const (
-	exitScroll       = "if(e.name = '" + PageExit + "' AND bitTest(e.measured, 4), toNullable(toFloat64(e.scroll_depth)), NULL)"
-	exitInteractions = "if(e.name = '" + PageExit + "' AND bitTest(e.measured, 5), toNullable(toFloat64(e.interactions)), NULL)"
+	exitScroll = "if(e.name = '" + PageExit +
+		"' AND bitTest(e.measured, 4), toNullable(toFloat64(e.scroll_depth)), NULL)"
+	exitInteractions = "if(e.name = '" + PageExit +
+		"' AND bitTest(e.measured, 5), toNullable(toFloat64(e.interactions)), NULL)"
 )
 
 // perVisit makes a row of each page of each session. How far it was scrolled is the
@@ -64,10 +66,22 @@ func rate(part, whole string) string {
 
 // The columns that types of engagement share.
 var (
-	pageName      = Column{Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing", Expr: "e.path"}
-	pageSessions  = Column{Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions that told of the page.", Example: "120", Expr: visitSessions}
-	pageVisitors  = Column{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of them.", Example: "112", Expr: visitVisitors}
-	meanDepthTold = Column{Name: "avg_scroll_depth", Type: Number, Label: "Average depth", Unit: percent, Description: "Mean of how far pages were scrolled in a session.", Example: "61.4", Expr: meanDepth}
+	pageName = Column{
+		Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
+		Expr: "e.path",
+	}
+	pageSessions = Column{
+		Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions that told of the page.", Example: "120",
+		Expr: visitSessions,
+	}
+	pageVisitors = Column{
+		Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of them.", Example: "112",
+		Expr: visitVisitors,
+	}
+	meanDepthTold = Column{
+		Name: "avg_scroll_depth", Type: Number, Label: "Average depth", Unit: percent,
+		Description: "Mean of how far pages were scrolled in a session.", Example: "61.4", Expr: meanDepth,
+	}
 )
 
 // engagementPages is a type about the pages that engagement tells of.
@@ -78,8 +92,9 @@ func engagementPages(name, title, description, keep, order string, columns ...Co
 	}
 	return Type{
 		Name: name, Subjects: Website | Organization,
-		Title: title, Category: "Engagement", Tags: []string{"engagement", "pages"}, Visualization: "table", Description: description,
-		Columns: append([]Column{pageName, pageSessions}, columns...), Filters: exitFilters, Groups: visitorGroups,
+		Title: title, Category: "Engagement", Tags: []string{"engagement", "pages"}, Visualization: "table",
+		Description: description,
+		Columns:     append([]Column{pageName, pageSessions}, columns...), Filters: exitFilters, Groups: visitorGroups,
 		Sorts: append(sorts, "sessions"), DefaultLimit: DefaultLimit,
 		From: perVisit, Where: engaged, GroupBy: "e.path", Keep: keep, OrderBy: order, Desc: true, Tie: "e.path",
 	}
@@ -92,23 +107,43 @@ var engagementTypes = []Type{
 		Description: "How far pages were scrolled, by page exits and engagement; each page of a session counts once.",
 		Columns: []Column{
 			meanDepthTold,
-			{Name: "total_sessions", Type: Number, Label: "Sessions", Description: "Sessions that told it.", Example: "120", Expr: "uniqExactIf(e.session, isNotNull(e.depth))"},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of the pages that told it.", Example: "112", Expr: "uniqExactArrayIf(e.visitors, isNotNull(e.depth))"},
+			{
+				Name: "total_sessions", Type: Number, Label: "Sessions", Description: "Sessions that told it.", Example: "120",
+				Expr: "uniqExactIf(e.session, isNotNull(e.depth))",
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of the pages that told it.",
+				Example: "112", Expr: "uniqExactArrayIf(e.visitors, isNotNull(e.depth))",
+			},
 		},
 		Filters: exitFilters, Groups: visitorGroups, DefaultLimit: 1, From: perVisit, Where: tellsOfPages,
 	},
 	{
 		Name: "scroll_depth_distribution", Subjects: Website | Organization,
 		Title: "Scroll depths", Category: "Engagement", Tags: []string{"engagement"}, Visualization: "bar",
-		Description: "Pages of sessions per range of how far they were scrolled, the least first; each range includes where it begins, the last one its end too.",
+		Description: "Pages of sessions per range of how far they were scrolled, the least first; each range includes " +
+			"where it begins, the last one its end too.",
 		Columns: []Column{
-			{Name: "depth_range", Type: String, Label: "Depth", Description: "0-25%, 25-50%, 50-75% or 75-100%.", Example: "50-75%", Expr: depthRange},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids.", Example: "31", Expr: visitVisitors},
-			{Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions with such a page.", Example: "33", Expr: visitSessions},
-			{Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all pages of sessions that told a depth.", Example: "24.6", Expr: shareOfViews},
+			{
+				Name: "depth_range", Type: String, Label: "Depth", Description: "0-25%, 25-50%, 50-75% or 75-100%.",
+				Example: "50-75%", Expr: depthRange,
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids.", Example: "31",
+				Expr: visitVisitors,
+			},
+			{
+				Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions with such a page.", Example: "33",
+				Expr: visitSessions,
+			},
+			{
+				Name: "percentage", Type: Number, Label: "Share", Unit: percent,
+				Description: "Share of all pages of sessions that told a depth.", Example: "24.6", Expr: shareOfViews,
+			},
 		},
-		Filters: exitFilters, Groups: visitorGroups, Sorts: []string{"depth_range", "sessions", "visitors"}, DefaultLimit: DefaultLimit,
-		From: depthsTold, Where: tellsOfPages, GroupBy: depthRange, OrderBy: "depth_range", Tie: depthRange,
+		Filters: exitFilters, Groups: visitorGroups, Sorts: []string{"depth_range", "sessions", "visitors"},
+		DefaultLimit: DefaultLimit,
+		From:         depthsTold, Where: tellsOfPages, GroupBy: depthRange, OrderBy: "depth_range", Tie: depthRange,
 	},
 	{
 		Name: "page_scroll_performance", Subjects: Website | Organization,
@@ -116,52 +151,147 @@ var engagementTypes = []Type{
 		Description: "How far each page was scrolled, most sessions first; pages of which nothing tells it are left out.",
 		Columns: []Column{
 			pageName, meanDepthTold,
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of sessions that told it.", Example: "112", Expr: "uniqExactArrayIf(e.visitors, isNotNull(e.depth))"},
-			{Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions that told it.", Example: "120", Expr: "uniqExactIf(e.session, isNotNull(e.depth))"},
-			{Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views that carry a session id.", Example: "140", Expr: "sum(e.views)"},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of sessions that told it.",
+				Example: "112", Expr: "uniqExactArrayIf(e.visitors, isNotNull(e.depth))",
+			},
+			{
+				Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions that told it.", Example: "120",
+				Expr: "uniqExactIf(e.session, isNotNull(e.depth))",
+			},
+			{
+				Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views that carry a session id.",
+				Example: "140", Expr: "sum(e.views)",
+			},
 		},
-		Filters: exitFilters, Groups: visitorGroups, Sorts: []string{"sessions", "visitors", "pageviews", "avg_scroll_depth"}, DefaultLimit: DefaultLimit,
-		From: perVisit, Where: viewsToo + " AND e.path != ''", GroupBy: "e.path", Keep: "sessions > 0", OrderBy: "sessions", Desc: true, Tie: "e.path",
+		Filters: exitFilters, Groups: visitorGroups, Sorts: []string{"sessions", "visitors", "pageviews", "avg_scroll_depth"},
+		DefaultLimit: DefaultLimit,
+		From:         perVisit, Where: viewsToo + " AND e.path != ''", GroupBy: "e.path", Keep: "sessions > 0",
+		OrderBy: "sessions",
+		Desc:    true, Tie: "e.path",
 	},
 	{
 		Name: "interaction_summary", Aliases: []string{"engagement"}, Subjects: Website | Organization,
 		Title: "Interactions", Category: "Engagement", Tags: []string{"engagement", "overview"}, Visualization: "metric",
 		Description: "Clicks, keys and touches on pages, by page exits and engagement that tell them.",
 		Columns: []Column{
-			{Name: "avg_interactions", Type: Number, Label: "Average", Description: "Interactions per session.", Example: "7.4", Expr: "if(total_sessions = 0, 0, round(sum(ifNull(e.interactions, 0)) / total_sessions, 2))"},
-			{Name: "interactive_sessions", Type: Number, Label: "Interactive sessions", Description: "Sessions with at least one.", Example: "98", Expr: "uniqExactIf(e.session, ifNull(e.interactions, 0) > 0)"},
-			{Name: "interaction_rate", Type: Number, Label: "Rate", Unit: percent, Description: "Share of sessions with at least one.", Example: "81.67", Expr: rate("interactive_sessions", "total_sessions")},
-			{Name: "total_sessions", Type: Number, Label: "Sessions", Description: "Sessions that told of interactions, none included.", Example: "120", Expr: "uniqExactIf(e.session, isNotNull(e.interactions))"},
+			{
+				Name: "avg_interactions", Type: Number, Label: "Average", Description: "Interactions per session.", Example: "7.4",
+				Expr: "if(total_sessions = 0, 0, round(sum(ifNull(e.interactions, 0)) / total_sessions, 2))",
+			},
+			{
+				Name:        "interactive_sessions",
+				Type:        Number,
+				Label:       "Interactive sessions",
+				Description: "Sessions with at least one.",
+				Example:     "98",
+				Expr:        "uniqExactIf(e.session, ifNull(e.interactions, 0) > 0)",
+			},
+			{
+				Name: "interaction_rate", Type: Number, Label: "Rate", Unit: percent,
+				Description: "Share of sessions with at least one.", Example: "81.67",
+				Expr: rate("interactive_sessions", "total_sessions"),
+			},
+			{
+				Name:        "total_sessions",
+				Type:        Number,
+				Label:       "Sessions",
+				Description: "Sessions that told of interactions, none included.",
+				Example:     "120",
+				Expr:        "uniqExactIf(e.session, isNotNull(e.interactions))",
+			},
 		},
 		Filters: exitFilters, Groups: visitorGroups, DefaultLimit: 1, From: perVisit, Where: tellsOfPages,
 	},
 	engagementPages(
-		"frustration_by_page", "Frustration by page", "Where visitors click in rage or in vain, most frustrated sessions first; pages without such clicks are left out.",
+		"frustration_by_page", "Frustration by page",
+		"Where visitors click in rage or in vain, most frustrated sessions first; pages without such clicks are left out.",
 		"rage_clicks + dead_clicks > 0", "frustrated_sessions",
-		Column{Name: "frustrated_sessions", Type: Number, Label: "Frustrated sessions", Description: "Sessions with a rage click or a dead click on the page.", Example: "14", Expr: "uniqExactIf(e.session, e.rage + e.dead > 0)"},
-		Column{Name: "frustration_rate", Type: Number, Label: "Rate", Unit: percent, Description: "Share of the page's sessions that are frustrated.", Example: "11.67", Expr: rate("frustrated_sessions", "sessions")},
-		Column{Name: "rage_clicks", Type: Number, Label: "Rage clicks", Description: "Bursts of clicks on one thing.", Example: "19", Expr: "sum(e.rage)"},
-		Column{Name: "dead_clicks", Type: Number, Label: "Dead clicks", Description: "Clicks after which nothing happened.", Example: "7", Expr: "sum(e.dead)"},
-		Column{Name: "errors", Type: Number, Label: "Errors", Description: "Errors that engagement counted.", Example: "2", Expr: "sum(e.errors)"},
+		Column{
+			Name:        "frustrated_sessions",
+			Type:        Number,
+			Label:       "Frustrated sessions",
+			Description: "Sessions with a rage click or a dead click on the page.",
+			Example:     "14",
+			Expr:        "uniqExactIf(e.session, e.rage + e.dead > 0)",
+		},
+		Column{
+			Name: "frustration_rate", Type: Number, Label: "Rate", Unit: percent,
+			Description: "Share of the page's sessions that are frustrated.", Example: "11.67",
+			Expr: rate("frustrated_sessions", "sessions"),
+		},
+		Column{
+			Name: "rage_clicks", Type: Number, Label: "Rage clicks", Description: "Bursts of clicks on one thing.",
+			Example: "19", Expr: "sum(e.rage)",
+		},
+		Column{
+			Name: "dead_clicks", Type: Number, Label: "Dead clicks", Description: "Clicks after which nothing happened.",
+			Example: "7", Expr: "sum(e.dead)",
+		},
+		Column{
+			Name: "errors", Type: Number, Label: "Errors", Description: "Errors that engagement counted.", Example: "2",
+			Expr: "sum(e.errors)",
+		},
 	),
 	engagementPages(
-		"form_abandonment_by_page", "Abandoned forms by page", "Where visitors fill in fields and do not submit, most abandoned first; pages whose fields nobody touched are left out.",
+		"form_abandonment_by_page", "Abandoned forms by page",
+		"Where visitors fill in fields and do not submit, most abandoned first; pages whose fields nobody touched are "+
+			"left out.",
 		"started_sessions > 0", "abandoned_sessions",
-		Column{Name: "started_sessions", Type: Number, Label: "Started", Description: "Sessions that filled in a field on the page.", Example: "40", Expr: "uniqExactIf(e.session, e.fields > 0)"},
-		Column{Name: "submitted_sessions", Type: Number, Label: "Submitted", Description: "Those of them that submitted a form.", Example: "31", Expr: "uniqExactIf(e.session, e.fields > 0 AND e.submits > 0)"},
-		Column{Name: "abandoned_sessions", Type: Number, Label: "Abandoned", Description: "Those of them that did not.", Example: "9", Expr: "started_sessions - submitted_sessions"},
-		Column{Name: "abandonment_rate", Type: Number, Label: "Rate", Unit: percent, Description: "Share of started sessions that did not submit.", Example: "22.5", Expr: rate("abandoned_sessions", "started_sessions")},
+		Column{
+			Name:        "started_sessions",
+			Type:        Number,
+			Label:       "Started",
+			Description: "Sessions that filled in a field on the page.",
+			Example:     "40",
+			Expr:        "uniqExactIf(e.session, e.fields > 0)",
+		},
+		Column{
+			Name: "submitted_sessions", Type: Number, Label: "Submitted", Description: "Those of them that submitted a form.",
+			Example: "31", Expr: "uniqExactIf(e.session, e.fields > 0 AND e.submits > 0)",
+		},
+		Column{
+			Name: "abandoned_sessions", Type: Number, Label: "Abandoned", Description: "Those of them that did not.",
+			Example: "9", Expr: "started_sessions - submitted_sessions",
+		},
+		Column{
+			Name: "abandonment_rate", Type: Number, Label: "Rate", Unit: percent,
+			Description: "Share of started sessions that did not submit.", Example: "22.5",
+			Expr: rate("abandoned_sessions", "started_sessions"),
+		},
 	),
 	engagementPages(
 		"engagement_quality_by_page", "Engagement by page", "How much visitors do on each page, most engaged sessions first.",
 		"", "engaged_sessions",
 		pageVisitors,
-		Column{Name: "engaged_sessions", Type: Number, Label: "Engaged sessions", Description: "Sessions with ten seconds of activity on the page, or half of it scrolled and an interaction.", Example: "71", Expr: "uniqExactIf(e.session, " + engagedVisit + ")"},
-		Column{Name: "engagement_rate", Type: Number, Label: "Rate", Unit: percent, Description: "Share of the page's sessions that are engaged.", Example: "59.17", Expr: rate("engaged_sessions", "sessions")},
-		Column{Name: "avg_active_time", Type: Number, Label: "Active time", Unit: seconds, Description: "Mean of the active time in a session.", Example: "24.1", Expr: "ifNotFinite(round(avgOrDefault(e.active), 2), 0)"},
-		Column{Name: "avg_time_on_page", Type: Number, Label: "Time on page", Unit: seconds, Description: "Mean of the time that the page was open in a session.", Example: "48.9", Expr: "ifNotFinite(round(avgOrDefault(e.open), 2), 0)"},
+		Column{
+			Name:        "engaged_sessions",
+			Type:        Number,
+			Label:       "Engaged sessions",
+			Description: "Sessions with ten seconds of activity on the page, or half of it scrolled and an interaction.",
+			Example:     "71",
+			Expr:        "uniqExactIf(e.session, " + engagedVisit + ")",
+		},
+		Column{
+			Name: "engagement_rate", Type: Number, Label: "Rate", Unit: percent,
+			Description: "Share of the page's sessions that are engaged.", Example: "59.17",
+			Expr: rate("engaged_sessions", "sessions"),
+		},
+		Column{
+			Name: "avg_active_time", Type: Number, Label: "Active time", Unit: seconds,
+			Description: "Mean of the active time in a session.", Example: "24.1",
+			Expr: "ifNotFinite(round(avgOrDefault(e.active), 2), 0)",
+		},
+		Column{
+			Name: "avg_time_on_page", Type: Number, Label: "Time on page", Unit: seconds,
+			Description: "Mean of the time that the page was open in a session.", Example: "48.9",
+			Expr: "ifNotFinite(round(avgOrDefault(e.open), 2), 0)",
+		},
 		meanDepthTold,
-		Column{Name: "avg_interactions", Type: Number, Label: "Interactions", Description: "Mean of the interactions in a session.", Example: "5.2", Expr: "ifNotFinite(round(avgOrDefault(e.interactions), 2), 0)"},
+		Column{
+			Name: "avg_interactions", Type: Number, Label: "Interactions", Description: "Mean of the interactions in a session.",
+			Example: "5.2", Expr: "ifNotFinite(round(avgOrDefault(e.interactions), 2), 0)",
+		},
 	),
 }
 

@@ -84,7 +84,8 @@ const (
 	cleanVisits     = "countIf(e.errors = 0)"
 	cleanContinued  = "countIf(e.errors = 0 AND e.continued)"
 	// continuationGap is 0 where there is nothing to compare with.
-	continuationGap = "if(" + failedVisits + " = 0 OR " + cleanVisits + " = 0, 0, round(100 * " + failedContinued + " / " + failedVisits +
+	continuationGap = "if(" + failedVisits + " = 0 OR " + cleanVisits + " = 0, 0, round(100 * " +
+		failedContinued + " / " + failedVisits +
 		" - 100 * " + cleanContinued + " / " + cleanVisits + ", 2))"
 )
 
@@ -93,42 +94,114 @@ var errorImpactTypes = []Type{
 	{
 		Name: "error_customer_impact", Subjects: Website, Table: tableErrors,
 		Title: "Customers with errors", Category: "Errors", Tags: []string{"errors", "profiles"}, Visualization: "table",
-		Description: "Known users who had errors, those with most first: how many of their sessions had one, and what the latest was. A visitor who is known to be a user is that user; others are left out.",
+		Description: "Known users who had errors, those with most first: how many of their sessions had one, and what the " +
+			"latest was. A visitor who is known to be a user is that user; others are left out.",
 		Columns: []Column{
-			{Name: "profile_id", Type: String, Label: "User", Description: "The caller's own user id.", Example: "user_42", Expr: "e.customer"},
-			{Name: "display_name", Type: String, Label: "Name", Description: "The trait display_name, else name.", Example: "Ada", Expr: "max(e.display_name)"},
-			{Name: "email", Type: String, Label: "Email", Description: "The trait email.", Example: "ada@example.com", Expr: "max(e.email)"},
+			{
+				Name: "profile_id", Type: String, Label: "User", Description: "The caller's own user id.", Example: "user_42",
+				Expr: "e.customer",
+			},
+			{
+				Name: "display_name", Type: String, Label: "Name", Description: "The trait display_name, else name.",
+				Example: "Ada", Expr: "max(e.display_name)",
+			},
+			{
+				Name: "email", Type: String, Label: "Email", Description: "The trait email.", Example: "ada@example.com",
+				Expr: "max(e.email)",
+			},
 			errorCount.named("errors"),
-			{Name: "error_types", Type: Number, Label: "Types", Description: "Distinct types of them.", Example: "2", Expr: "uniqExact(e.name)"},
-			{Name: "pages", Type: Number, Label: "Pages", Description: "Distinct pages on which they occurred.", Example: "3", Expr: "uniqExactIf(e.path, e.path != '')"},
-			{Name: "affected_sessions", Type: Number, Label: "Affected sessions", Description: "Distinct sessions that had one.", Example: "4", Expr: sessions},
-			{Name: "total_sessions", Type: Number, Label: "Sessions", Description: "All sessions of the user in the range, whatever the filters.", Example: "9", Expr: "max(e.visits)"},
-			{Name: "affected_rate", Type: Number, Label: "Affected", Unit: percent, Description: "Share of these sessions that had one.", Example: "44.44", Expr: "least(100, ifNull(round(100 * " + sessions + " / nullIf(max(e.visits), 0), 2), 0))"},
-			{Name: "last_error", Type: String, Label: "Latest", Description: "Message of the latest one.", Example: "x is not a function", Expr: "max(tuple(e.event_time, e.message)).2"},
-			{Name: "first_seen", Type: Datetime, Label: "First", Description: "Time of the first one.", Example: "2026-03-28T08:12:45.120Z", Expr: "min(e.event_time)"},
-			{Name: "last_seen", Type: Datetime, Label: "Last", Description: "Time of the latest one.", Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)"},
+			{
+				Name: "error_types", Type: Number, Label: "Types", Description: "Distinct types of them.", Example: "2",
+				Expr: "uniqExact(e.name)",
+			},
+			{
+				Name: "pages", Type: Number, Label: "Pages", Description: "Distinct pages on which they occurred.", Example: "3",
+				Expr: "uniqExactIf(e.path, e.path != '')",
+			},
+			{
+				Name: "affected_sessions", Type: Number, Label: "Affected sessions", Description: "Distinct sessions that had one.",
+				Example: "4", Expr: sessions,
+			},
+			{
+				Name: "total_sessions", Type: Number, Label: "Sessions",
+				Description: "All sessions of the user in the range, whatever the filters.", Example: "9", Expr: "max(e.visits)",
+			},
+			{
+				Name: "affected_rate", Type: Number, Label: "Affected", Unit: percent,
+				Description: "Share of these sessions that had one.", Example: "44.44",
+				Expr: "least(100, ifNull(round(100 * " + sessions + " / nullIf(max(e.visits), 0), 2), 0))",
+			},
+			{
+				Name: "last_error", Type: String, Label: "Latest", Description: "Message of the latest one.",
+				Example: "x is not a function", Expr: "max(tuple(e.event_time, e.message)).2",
+			},
+			{
+				Name: "first_seen", Type: Datetime, Label: "First", Description: "Time of the first one.",
+				Example: "2026-03-28T08:12:45.120Z", Expr: "min(e.event_time)",
+			},
+			{
+				Name: "last_seen", Type: Datetime, Label: "Last", Description: "Time of the latest one.",
+				Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)",
+			},
 		},
-		Filters:      errorFilters,
-		Sorts:        []string{"errors", "error_types", "pages", "affected_sessions", "total_sessions", "affected_rate", "first_seen", "last_seen"},
+		Filters: errorFilters,
+		Sorts: []string{
+			"errors", "error_types", "pages", "affected_sessions", "total_sessions", "affected_rate", "first_seen", "last_seen",
+		},
 		DefaultLimit: DefaultLimit,
 		From:         perCustomerError, GroupBy: "e.customer", OrderBy: "errors", Desc: true, Tie: "e.customer",
 	},
 	{
 		Name: "error_route_continuation_comparison", Subjects: Website | Organization,
 		Title: "Going on after errors", Category: "Errors", Tags: []string{"errors", "pages"}, Visualization: "table",
-		Description: "Per page with errors: how many sessions viewed another page after one, beside how many did that had none there; the pages where most sessions had one first. Filters choose the views of the pages.",
+		Description: "Per page with errors: how many sessions viewed another page after one, beside how many did that had " +
+			"none there; the pages where most sessions had one first. Filters choose the views of the pages.",
 		Columns: []Column{
-			{Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/checkout", Expr: "e.path"},
-			{Name: "errors", Type: Number, Label: "Errors", Description: "Errors on the page in sessions that viewed it.", Example: "38", Expr: "sum(e.errors)"},
-			{Name: "error_sessions", Type: Number, Label: "With errors", Description: "Sessions that viewed it and had one there.", Example: "14", Expr: failedVisits},
-			{Name: "error_continued", Type: Number, Label: "Went on", Description: "Of these, those that viewed another page after the first error.", Example: "5", Expr: failedContinued},
-			{Name: "error_continuation_rate", Type: Number, Label: "Rate with errors", Unit: percent, Description: "Their share.", Example: "35.71", Expr: rate(failedContinued, failedVisits)},
-			{Name: "clean_sessions", Type: Number, Label: "Without errors", Description: "Sessions that viewed it and had none there.", Example: "206", Expr: cleanVisits},
-			{Name: "clean_continued", Type: Number, Label: "Went on without", Description: "Of these, those that viewed another page after they first viewed it.", Example: "140", Expr: cleanContinued},
-			{Name: "clean_continuation_rate", Type: Number, Label: "Rate without errors", Unit: percent, Description: "Their share.", Example: "67.96", Expr: rate(cleanContinued, cleanVisits)},
-			{Name: "difference", Type: Number, Label: "Difference", Unit: percent, Description: "By how many percentage points the rate with errors is above the other; 0 where all sessions had one.", Example: "-32.25", Expr: continuationGap},
+			{
+				Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/checkout",
+				Expr: "e.path",
+			},
+			{
+				Name: "errors", Type: Number, Label: "Errors", Description: "Errors on the page in sessions that viewed it.",
+				Example: "38", Expr: "sum(e.errors)",
+			},
+			{
+				Name: "error_sessions", Type: Number, Label: "With errors",
+				Description: "Sessions that viewed it and had one there.", Example: "14", Expr: failedVisits,
+			},
+			{
+				Name: "error_continued", Type: Number, Label: "Went on",
+				Description: "Of these, those that viewed another page after the first error.", Example: "5", Expr: failedContinued,
+			},
+			{
+				Name: "error_continuation_rate", Type: Number, Label: "Rate with errors", Unit: percent,
+				Description: "Their share.", Example: "35.71", Expr: rate(failedContinued, failedVisits),
+			},
+			{
+				Name: "clean_sessions", Type: Number, Label: "Without errors",
+				Description: "Sessions that viewed it and had none there.", Example: "206", Expr: cleanVisits,
+			},
+			{
+				Name:        "clean_continued",
+				Type:        Number,
+				Label:       "Went on without",
+				Description: "Of these, those that viewed another page after they first viewed it.",
+				Example:     "140",
+				Expr:        cleanContinued,
+			},
+			{
+				Name: "clean_continuation_rate", Type: Number, Label: "Rate without errors", Unit: percent,
+				Description: "Their share.", Example: "67.96", Expr: rate(cleanContinued, cleanVisits),
+			},
+			{
+				Name: "difference", Type: Number, Label: "Difference", Unit: percent,
+				Description: "By how many percentage points the rate with errors is above the other; 0 where all sessions had one.",
+				Example:     "-32.25", Expr: continuationGap,
+			},
 		},
-		Filters: viewFilters, Sorts: []string{"error_sessions", "errors", "clean_sessions", "error_continuation_rate", "clean_continuation_rate", "difference"},
+		Filters: viewFilters, Sorts: []string{
+			"error_sessions", "errors", "clean_sessions", "error_continuation_rate", "clean_continuation_rate", "difference",
+		},
 		DefaultLimit: DefaultLimit,
 		From:         perRoute, Where: inSession + " AND " + pageView + " AND e.path != ''",
 		GroupBy: "e.path", Keep: "error_sessions > 0", OrderBy: "error_sessions", Desc: true, Tie: "e.path",

@@ -8,13 +8,22 @@ var (
 
 // The columns that types of errors share.
 var (
-	errorCount    = Column{Name: "count", Type: Number, Label: "Errors", Description: "Errors.", Example: "38", Expr: "count()"}
-	errorUsers    = Column{Name: "users", Type: Number, Label: "Users", Description: "Distinct anonymous ids that had one.", Example: "12", Expr: visitors}
-	errorSessions = Column{Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions that had one.", Example: "14", Expr: sessions}
+	errorCount = Column{
+		Name: "count", Type: Number, Label: "Errors", Description: "Errors.", Example: "38", Expr: "count()",
+	}
+	errorUsers = Column{
+		Name: "users", Type: Number, Label: "Users", Description: "Distinct anonymous ids that had one.", Example: "12",
+		Expr: visitors,
+	}
+	errorSessions = Column{
+		Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions that had one.", Example: "14",
+		Expr: sessions,
+	}
 )
 
 // errorRate compares the sessions with an error with all that events tell of.
-var errorRate = "least(100, ifNull(round(100 * " + sessions + " / nullIf((SELECT " + sessions + " {all events}), 0), 2), 0))"
+var errorRate = "least(100, ifNull(round(100 * " + sessions + " / nullIf((SELECT " + sessions +
+	" {all events}), 0), 2), 0))"
 
 var errorTypes = []Type{
 	{
@@ -22,23 +31,71 @@ var errorTypes = []Type{
 		Title: "Recent errors", Category: "Errors", Tags: []string{"errors"}, Visualization: "table",
 		Description: "The latest errors in pages' scripts, newest first.",
 		Columns: []Column{
-			{Name: "message", Type: String, Label: "Message", Description: "Message of the error.", Example: "x is not a function", Expr: "e.message"},
-			{Name: "stack", Type: String, Label: "Stack", Description: "Its stack.", Example: "at f (app.js:17)", Expr: "e.stack"},
-			{Name: "path", Type: String, Label: "Page", Description: "Page on which it occurred.", Example: "/pricing", Expr: "e.path"},
-			{Name: "anonymous_id", Type: String, Label: "Visitor", Description: "Anonymous id as stored.", Example: "anon_5f0c1a", Expr: "e.anonymous_id"},
-			{Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4", Expr: "e.session_id"},
-			{Name: "timestamp", Type: Datetime, Label: "Time", Description: "When it happened.", Example: "2026-03-29T11:30:00.000Z", Expr: "e.event_time"},
-			{Name: "filename", Type: String, Label: "File", Description: "Address of the script.", Example: "https://example.com/app.js", Expr: "e.filename"},
-			{Name: "lineno", Type: Number, Label: "Line", Description: "Line in the file; 0 when not known.", Example: "17", Expr: "toUInt64(e.line)"},
-			{Name: "colno", Type: Number, Label: "Column", Description: "Column in the line; 0 when not known.", Example: "9", Expr: "toUInt64(e.col)"},
-			{Name: "error_type", Type: String, Label: "Type", Description: "Type of the error.", Example: "TypeError", Expr: "e.name"},
-			{Name: "browser_name", Type: String, Label: "Browser", Description: "Browser.", Example: "Firefox", Expr: "e.browser"},
-			{Name: "browser_version", Type: String, Label: "Browser version", Description: "Its version.", Example: "143.0", Expr: "e.browser_version"},
+			{
+				Name: "message", Type: String, Label: "Message", Description: "Message of the error.",
+				Example: "x is not a function", Expr: "e.message",
+			},
+			{
+				Name: "stack", Type: String, Label: "Stack", Description: "Its stack.", Example: "at f (app.js:17)",
+				Expr: "e.stack",
+			},
+			{
+				Name: "path", Type: String, Label: "Page", Description: "Page on which it occurred.", Example: "/pricing",
+				Expr: "e.path",
+			},
+			{
+				Name: "anonymous_id", Type: String, Label: "Visitor", Description: "Anonymous id as stored.",
+				Example: "anon_5f0c1a", Expr: "e.anonymous_id",
+			},
+			{
+				Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4",
+				Expr: "e.session_id",
+			},
+			{
+				Name: "timestamp", Type: Datetime, Label: "Time", Description: "When it happened.",
+				Example: "2026-03-29T11:30:00.000Z", Expr: "e.event_time",
+			},
+			{
+				Name: "filename", Type: String, Label: "File", Description: "Address of the script.",
+				Example: "https://example.com/app.js", Expr: "e.filename",
+			},
+			{
+				Name: "lineno", Type: Number, Label: "Line", Description: "Line in the file; 0 when not known.", Example: "17",
+				Expr: "toUInt64(e.line)",
+			},
+			{
+				Name: "colno", Type: Number, Label: "Column", Description: "Column in the line; 0 when not known.", Example: "9",
+				Expr: "toUInt64(e.col)",
+			},
+			{
+				Name: "error_type", Type: String, Label: "Type", Description: "Type of the error.", Example: "TypeError",
+				Expr: "e.name",
+			},
+			{
+				Name: "browser_name", Type: String, Label: "Browser", Description: "Browser.", Example: "Firefox",
+				Expr: "e.browser",
+			},
+			{
+				Name: "browser_version", Type: String, Label: "Browser version", Description: "Its version.", Example: "143.0",
+				Expr: "e.browser_version",
+			},
 			{Name: "os_name", Type: String, Label: "System", Description: "Operating system.", Example: "Windows", Expr: "e.os"},
-			{Name: "os_version", Type: String, Label: "System version", Description: "Its version.", Example: "10", Expr: "e.os_version"},
-			{Name: "device_type", Type: String, Label: "Device", Description: "Kind of device.", Example: "desktop", Expr: "e.device"},
-			{Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2.", Example: "AT", Expr: "e.country"},
-			{Name: "region", Type: String, Label: "Region", Description: "Region within the country.", Example: "Styria", Expr: "e.region"},
+			{
+				Name: "os_version", Type: String, Label: "System version", Description: "Its version.", Example: "10",
+				Expr: "e.os_version",
+			},
+			{
+				Name: "device_type", Type: String, Label: "Device", Description: "Kind of device.", Example: "desktop",
+				Expr: "e.device",
+			},
+			{
+				Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2.", Example: "AT",
+				Expr: "e.country",
+			},
+			{
+				Name: "region", Type: String, Label: "Region", Description: "Region within the country.", Example: "Styria",
+				Expr: "e.region",
+			},
 		},
 		Filters: errorFilters, Sorts: []string{"timestamp"}, DefaultLimit: DefaultLimit,
 		OrderBy: "timestamp", Desc: true, Tie: "e.owner_id, e.event_key, e.name",
@@ -48,11 +105,18 @@ var errorTypes = []Type{
 		Title: "Error messages", Category: "Errors", Tags: []string{"errors"}, Visualization: "table",
 		Description: "Errors per message, most frequent first.",
 		Columns: []Column{
-			{Name: "name", Type: String, Label: "Message", Description: "Message of the error.", Example: "x is not a function", Expr: "e.message"},
+			{
+				Name: "name", Type: String, Label: "Message", Description: "Message of the error.", Example: "x is not a function",
+				Expr: "e.message",
+			},
 			errorCount, errorUsers,
-			{Name: "last_seen", Type: Datetime, Label: "Last", Description: "Time of the latest one.", Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)"},
+			{
+				Name: "last_seen", Type: Datetime, Label: "Last", Description: "Time of the latest one.",
+				Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)",
+			},
 		},
-		Filters: errorFilters, Groups: errorGroups, Sorts: []string{"count", "users"}, DefaultLimit: DefaultLimit, Public: true,
+		Filters: errorFilters, Groups: errorGroups, Sorts: []string{"count", "users"}, DefaultLimit: DefaultLimit,
+		Public:  true,
 		GroupBy: "e.message", OrderBy: "count", Desc: true, Tie: "e.message",
 	},
 	{
@@ -63,7 +127,8 @@ var errorTypes = []Type{
 			{Name: "name", Type: String, Label: "Type", Description: "Type of the error.", Example: "TypeError", Expr: "e.name"},
 			errorCount, errorUsers, errorSessions,
 		},
-		Filters: errorFilters, Groups: errorGroups, Sorts: []string{"count", "users", "sessions"}, DefaultLimit: DefaultLimit, Public: true,
+		Filters: errorFilters, Groups: errorGroups, Sorts: []string{"count", "users", "sessions"}, DefaultLimit: DefaultLimit,
+		Public:  true,
 		GroupBy: "e.name", OrderBy: "count", Desc: true, Tie: "e.name",
 		Rollup: overShape(failures, "e.name", failureColumns),
 	},
@@ -73,10 +138,22 @@ var errorTypes = []Type{
 		Description: "Errors of the range, their types, and the visitors and sessions that had them.",
 		Columns: []Column{
 			{Name: "totalErrors", Type: Number, Label: "Errors", Description: "Errors.", Example: "38", Expr: "count()"},
-			{Name: "uniqueErrorTypes", Type: Number, Label: "Types", Description: "Distinct types.", Example: "4", Expr: "uniqExact(e.name)"},
-			{Name: "affectedUsers", Type: Number, Label: "Users", Description: "Distinct anonymous ids.", Example: "12", Expr: visitors},
-			{Name: "affectedSessions", Type: Number, Label: "Sessions", Description: "Distinct sessions.", Example: "14", Expr: sessions},
-			{Name: "errorRate", Type: Number, Label: "Error rate", Unit: percent, Description: "Share of the range's sessions, whatever the filters, that had one.", Example: "4.07", Expr: errorRate},
+			{
+				Name: "uniqueErrorTypes", Type: Number, Label: "Types", Description: "Distinct types.", Example: "4",
+				Expr: "uniqExact(e.name)",
+			},
+			{
+				Name: "affectedUsers", Type: Number, Label: "Users", Description: "Distinct anonymous ids.", Example: "12",
+				Expr: visitors,
+			},
+			{
+				Name: "affectedSessions", Type: Number, Label: "Sessions", Description: "Distinct sessions.", Example: "14",
+				Expr: sessions,
+			},
+			{
+				Name: "errorRate", Type: Number, Label: "Error rate", Unit: percent,
+				Description: "Share of the range's sessions, whatever the filters, that had one.", Example: "4.07", Expr: errorRate,
+			},
 		},
 		Filters: errorFilters, DefaultLimit: 1, Public: true, Rollup: overShape(failures, "", failureColumns, traffic),
 	},
@@ -85,15 +162,20 @@ var errorTypes = []Type{
 		Title: "Errors by page", Category: "Errors", Tags: []string{"errors", "pages"}, Visualization: "table",
 		Description: "Errors per path, most frequent first; errors without a path are left out.",
 		Columns: []Column{
-			{Name: "name", Type: String, Label: "Page", Description: "Page on which they occurred.", Example: "/pricing", Expr: "e.path"},
+			{
+				Name: "name", Type: String, Label: "Page", Description: "Page on which they occurred.", Example: "/pricing",
+				Expr: "e.path",
+			},
 			errorCount.named("errors"), errorUsers,
 		},
 		Filters: errorFilters, Sorts: []string{"errors", "users"}, DefaultLimit: DefaultLimit, Public: true,
 		Where: "e.path != ''", GroupBy: "e.path", OrderBy: "errors", Desc: true, Tie: "e.path",
 	},
-	errorSeries("error_trends", "Error trends", "The errors of each day or hour, and how many users had them.", errorCount.named("errors"), errorUsers),
+	errorSeries("error_trends", "Error trends", "The errors of each day or hour, and how many users had them.",
+		errorCount.named("errors"), errorUsers),
 	errorSeries("error_frequency", "Error frequency", "How many errors each day or hour had.", errorCount),
-	errorSeries("error_chart_data", "Errors over time", "The errors of each day or hour, and how many users they affected.",
+	errorSeries("error_chart_data", "Errors over time",
+		"The errors of each day or hour, and how many users they affected.",
 		errorCount.named("totalErrors"), errorUsers.named("affectedUsers")),
 	errorFingerprints,
 }

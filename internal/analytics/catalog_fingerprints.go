@@ -5,8 +5,9 @@ package analytics
 // hexadecimal among them, each become one sign. Neither the script's query nor
 // places in it count, which every release of a page changes.
 const (
-	messagePattern = `replaceRegexpAll(replaceRegexpAll(e.message, '"[^"]*"|\\B\'[^\']*\'|` + "`[^`]*`" + `', '"…"'), '[0-9a-fA-F]*[0-9][0-9a-fA-F]*', '#')`
-	scriptOf       = `cutQueryStringAndFragment(e.filename)`
+	messagePattern = `replaceRegexpAll(replaceRegexpAll(e.message, '"[^"]*"|\\B\'[^\']*\'|` + "`[^`]*`" +
+		`', '"…"'), '[0-9a-fA-F]*[0-9][0-9a-fA-F]*', '#')`
+	scriptOf = `cutQueryStringAndFragment(e.filename)`
 )
 
 // perFingerprint is a row per kind of error, with the latest one of it.
@@ -26,18 +27,46 @@ var perFingerprint = &Source{SQL: `(
 var errorFingerprints = Type{
 	Name: "error_fingerprints", Subjects: Website | Organization, Table: "errors",
 	Title: "Kinds of errors", Category: "Errors", Tags: []string{"errors"}, Visualization: "table",
-	Description: "Errors that are alike, most frequent first: those of one type and script whose messages differ in numbers and quoted texts alone.",
+	Description: "Errors that are alike, most frequent first: those of one type and script whose messages differ in " +
+		"numbers and quoted texts alone.",
 	Columns: []Column{
-		{Name: "name", Type: String, Label: "Message", Description: "Message of the latest one.", Example: "x is not a function", Expr: "latest.2"},
+		{
+			Name: "name", Type: String, Label: "Message", Description: "Message of the latest one.",
+			Example: "x is not a function", Expr: "latest.2",
+		},
 		{Name: "count", Type: Number, Label: "Errors", Description: "Errors.", Example: "38", Expr: "errors"},
-		{Name: "users", Type: Number, Label: "Users", Description: "Distinct anonymous ids that had one.", Example: "12", Expr: "users"},
-		{Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions that had one.", Example: "14", Expr: "sessions"},
-		{Name: "path", Type: String, Label: "Page", Description: "Page of the latest one.", Example: "/pricing", Expr: "latest.3"},
-		{Name: "error_type", Type: String, Label: "Type", Description: "Type of the error.", Example: "TypeError", Expr: "type"},
-		{Name: "filename", Type: String, Label: "File", Description: "Address of the script of the latest one.", Example: "https://example.com/app.js", Expr: "latest.4"},
-		{Name: "line", Type: Number, Label: "Line", Description: "Its line in the file; 0 when not known.", Example: "17", Expr: "toUInt64(latest.5)"},
-		{Name: "stack", Type: String, Label: "Stack", Description: "Its stack.", Example: "at f (app.js:17)", Expr: "latest.6"},
-		{Name: "last_seen", Type: Datetime, Label: "Last", Description: "Its time.", Example: "2026-03-29T11:30:00.000Z", Expr: "latest.1"},
+		{
+			Name: "users", Type: Number, Label: "Users", Description: "Distinct anonymous ids that had one.", Example: "12",
+			Expr: "users",
+		},
+		{
+			Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions that had one.", Example: "14",
+			Expr: "sessions",
+		},
+		{
+			Name: "path", Type: String, Label: "Page", Description: "Page of the latest one.", Example: "/pricing",
+			Expr: "latest.3",
+		},
+		{
+			Name: "error_type", Type: String, Label: "Type", Description: "Type of the error.", Example: "TypeError",
+			Expr: "type",
+		},
+		{
+			Name: "filename", Type: String, Label: "File", Description: "Address of the script of the latest one.",
+			Example: "https://example.com/app.js", Expr: "latest.4",
+		},
+		{
+			Name: "line", Type: Number, Label: "Line", Description: "Its line in the file; 0 when not known.", Example: "17",
+			Expr: "toUInt64(latest.5)",
+		},
+		{
+			Name: "stack", Type: String, Label: "Stack", Description: "Its stack.", Example: "at f (app.js:17)",
+			Expr: "latest.6",
+		},
+		{
+			Name: "last_seen", Type: Datetime, Label: "Last", Description: "Its time.", Example: "2026-03-29T11:30:00.000Z",
+			Expr: "latest.1",
+		},
 	},
 	Filters: errorFilters, Sorts: []string{"count", "users", "sessions", "last_seen"}, DefaultLimit: DefaultLimit,
 	From: perFingerprint, OrderBy: "count", Desc: true, Tie: "type, script, pattern",

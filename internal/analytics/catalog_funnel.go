@@ -19,7 +19,8 @@ var perFunnelStep = &Source{Build: func(q *query) string {
 	var masks, medians []string
 	steps := q.options.steps
 	for i := range steps {
-		masks = append(masks, fmt.Sprintf("bitShiftLeft(toUInt16(ifNull(%s, 0)), %d)", strings.Join(steps[i].where, " AND "), i))
+		masks = append(masks, fmt.Sprintf("bitShiftLeft(toUInt16(ifNull(%s, 0)), %d)",
+			strings.Join(steps[i].where, " AND "), i))
 		medians = append(medians, fmt.Sprintf("quantileExactInclusiveIf(0.5)(waits[%d], waits[%[1]d] >= 0)", i+1))
 	}
 	sql := strings.NewReplacer("{who}", who, "{is}", is, "{mask}", strings.Join(masks, " + ")).Replace(`SELECT
@@ -41,16 +42,20 @@ GROUP BY {by}visitor`)
 	if names := q.groupNames(); len(names) > 0 {
 		by = "\nGROUP BY " + strings.Join(names, ", ")
 	}
-	sql = "SELECT {by}sumForEach(arrayMap(w -> w >= 0, waits)) AS reached, [" + strings.Join(medians, ", ") + "] AS medians\n" +
+	sql = "SELECT {by}sumForEach(arrayMap(w -> w >= 0, waits)) AS reached, [" +
+		strings.Join(medians, ", ") + "] AS medians\n" +
 		"FROM (\n" + indent(fmt.Sprintf("SELECT {by}waits%d AS waits\nFROM (\n%s\n)", len(steps), indent(sql))) + "\n)" + by
-	return "(\n" + indent("SELECT {by}step, reached[step] AS here, reached[1] AS first, reached[greatest(step - 1, 1)] AS before, medians[step] AS wait\nFROM (\n"+indent(sql)+"\n)\nARRAY JOIN range(1, "+strconv.Itoa(len(steps)+1)+") AS step") + "\n)"
+	return "(\n" + indent("SELECT {by}step, reached[step] AS here, reached[1] AS first, reached[greatest(step - 1, 1)] "+
+		"AS before, medians[step] AS wait\nFROM (\n"+
+		indent(sql)+"\n)\nARRAY JOIN range(1, "+strconv.Itoa(len(steps)+1)+") AS step") + "\n)"
 }}
 
 // funnelStep is the SQL of one step more than that before it. waits are the
 // milliseconds since the step before, at the event by which a step was first
 // taken; negative where it never was.
 func funnelStep(i int, before string) string {
-	return strings.NewReplacer("{now}", strconv.Itoa(i), "{bit}", strconv.Itoa(i-1), "{last}", strconv.Itoa(i-1), "{before}", indent(before)).Replace(`SELECT
+	return strings.NewReplacer("{now}", strconv.Itoa(i), "{bit}", strconv.Itoa(i-1), "{last}", strconv.Itoa(i-1),
+		"{before}", indent(before)).Replace(`SELECT
     {by}visitor, times, masks,
     arrayPushFront(arrayPopBack(began{last}), 0) AS way,
     arrayMap((t, mask, start) -> bitTest(mask, {bit}) AND start > 0 AND t - start <= {option_window:UInt64} * 1000, times, masks, way) AS taken,
@@ -71,23 +76,49 @@ var funnelTypes = []Type{
 			"Visitors are anonymous ids, and profile ids of events without one.",
 		Columns: []Column{
 			{Name: "step", Type: Number, Label: "Step", Description: "Which step it is, from 1.", Example: "2", Expr: "step"},
-			{Name: "name", Type: String, Label: "Name", Description: "Name of the step, else its event or path.", Example: "signup", Expr: "{option_steps:Array(String)}[step]"},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Visitors, or sessions where the funnel is per session, that got so far.", Example: "48", Expr: "any(here)"},
-			{Name: "conversion_rate", Type: Number, Label: "Conversion", Unit: percent, Description: "Share of those who took the first step.", Example: "40", Expr: "if(any(first) = 0, 0, round(100 * any(here) / any(first), 2))"},
 			{
-				Name: "step_conversion_rate", Type: Number, Label: "Step conversion", Unit: percent, Description: "Share of those who took the step before; of the first step, of all who took it.", Example: "53.33",
+				Name: "name", Type: String, Label: "Name", Description: "Name of the step, else its event or path.",
+				Example: "signup", Expr: "{option_steps:Array(String)}[step]",
+			},
+			{
+				Name:        "visitors",
+				Type:        Number,
+				Label:       "Visitors",
+				Description: "Visitors, or sessions where the funnel is per session, that got so far.",
+				Example:     "48",
+				Expr:        "any(here)",
+			},
+			{
+				Name: "conversion_rate", Type: Number, Label: "Conversion", Unit: percent,
+				Description: "Share of those who took the first step.", Example: "40",
+				Expr: "if(any(first) = 0, 0, round(100 * any(here) / any(first), 2))",
+			},
+			{
+				Name: "step_conversion_rate", Type: Number, Label: "Step conversion", Unit: percent,
+				Description: "Share of those who took the step before; of the first step, of all who took it.", Example: "53.33",
 				Expr: "if(any(before) = 0, 0, round(100 * any(here) / any(before), 2))",
 			},
 			{
-				Name: "median_seconds", Type: Number, Label: "Median time", Unit: seconds, Description: "From the latest time of the step before to the first time that this one was reached; 0 for the first step.", Example: "84.5",
+				Name: "median_seconds", Type: Number, Label: "Median time", Unit: seconds, Description: "From the latest time " +
+					"of the step before to the first time that this one was reached; 0 for the first step.", Example: "84.5",
 				Expr: "ifNotFinite(round(any(wait)) / 1000, 0)",
 			},
 		},
 		Filters: eventFilters, Sorts: []string{"step", "visitors"}, DefaultLimit: DefaultLimit,
 		Options: []Option{
-			{Name: "steps", Kind: OptionSteps, Required: true, Min: 2, Max: 10, Doc: "The steps in their order, each {event, path, filters, name}: what is given must hold.", Example: `[{"path":"/pricing"},{"event":"signup"}]`},
-			{Name: "window", Kind: OptionInteger, Default: "86400", Min: 1, Max: 90 * 24 * 3600, Doc: "Seconds from the first step within which the others count."},
-			{Name: "per", Kind: OptionText, Default: "visitor", OneOf: []string{"visitor", "session"}, Doc: "Whose steps make a way: a visitor's, or only those of one session."},
+			{
+				Name: "steps", Kind: OptionSteps, Required: true, Min: 2, Max: 10,
+				Doc:     "The steps in their order, each {event, path, filters, name}: what is given must hold.",
+				Example: `[{"path":"/pricing"},{"event":"signup"}]`,
+			},
+			{
+				Name: "window", Kind: OptionInteger, Default: "86400", Min: 1, Max: 90 * 24 * 3600,
+				Doc: "Seconds from the first step within which the others count.",
+			},
+			{
+				Name: "per", Kind: OptionText, Default: "visitor", OneOf: []string{"visitor", "session"},
+				Doc: "Whose steps make a way: a visitor's, or only those of one session.",
+			},
 		},
 		From: perFunnelStep, GroupBy: "step", OrderBy: "step", Tie: "step",
 		Groups: visitorGroups,

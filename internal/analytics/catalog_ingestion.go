@@ -16,13 +16,15 @@ var perOutcome = &Source{Tables: []string{"ingestion_1m", "unstored_1h"}, Build:
 		owned = "e.owner_id IN (" + sendingOwners + ")"
 	}
 	counted := strings.Join([]string{
-		"SELECT e.event_time AS at, CAST(e.owner_id, 'String') AS website_id, CAST(e.name, 'String') AS outcome, e.events AS events",
+		"SELECT e.event_time AS at, CAST(e.owner_id, 'String') AS website_id, CAST(e.name, 'String') AS outcome, e.events " +
+			"AS events",
 		"FROM ingestion_1m AS e FINAL",
 		"WHERE " + subject,
 		"  AND " + inTime,
 	}, "\n")
 	unstored := strings.Join([]string{
-		"SELECT toDateTime64(e.hour, 3, 'UTC') AS at, CAST(e.owner_id, 'String') AS website_id, pair.1 AS outcome, pair.2 AS events",
+		"SELECT toDateTime64(e.hour, 3, 'UTC') AS at, CAST(e.owner_id, 'String') AS website_id, pair.1 AS outcome, pair.2 " +
+			"AS events",
 		"FROM unstored_1h AS e",
 		"ARRAY JOIN [('duplicate', e.duplicates), ('dead_letter', e.dead_letters), ('erased', e.erased)] AS pair",
 		"WHERE " + owned,
@@ -49,34 +51,49 @@ var ingestionTypes = []Type{
 		Description: "What became of the events that were sent, per website and hour of receipt, latest first.",
 		Columns: []Column{
 			{
-				Name: "hour", Type: Datetime, Label: "Hour", Description: "Start of the hour of receipt, UTC.", Example: "2026-03-29T14:00:00.000Z",
-				Expr: "toDateTime64(toStartOfHour(e.at), 3, 'UTC')",
+				Name: "hour", Type: Datetime, Label: "Hour", Description: "Start of the hour of receipt, UTC.",
+				Example: "2026-03-29T14:00:00.000Z",
+				Expr:    "toDateTime64(toStartOfHour(e.at), 3, 'UTC')",
 			},
 			{
 				Name: "website_id", Type: String, Label: "Website", Expr: "e.website_id", Example: "web_01JQZ3F8Y4M2N6P8R0S2T4V6WA",
 				Description: "Website id, or the organization's id for events of no website.",
 			},
-			outcomeColumn("accepted", "Accepted", "accepted", "Events that were answered with success and taken, those counted as duplicates, dead_lettered and erased included.", "1200"),
-			outcomeColumn("duplicates", "Duplicates", "duplicate", "Events that were stored before under the same eventId.", "3"),
+			outcomeColumn("accepted", "Accepted", "accepted",
+				"Events that were answered with success and taken, those counted as duplicates, dead_lettered and erased included.",
+				"1200"),
+			outcomeColumn("duplicates", "Duplicates", "duplicate",
+				"Events that were stored before under the same eventId.", "3"),
 			{
-				Name: "refused", Type: Number, Label: "Refused", Description: "Events whose request was answered with an error, or that were refused one by one.", Example: "2",
+				Name: "refused", Type: Number, Label: "Refused",
+				Description: "Events whose request was answered with an error, or that were refused one by one.", Example: "2",
 				Expr: "sumIf(e.events, e.outcome NOT IN (" + notRejected + "))",
 			},
 			{
-				Name: "refusals", Type: JSON, Label: "Refusals", Description: "The same by code of the answer.", Example: `{"RATE_LIMITED":2}`,
-				Expr: "toJSONString(sumMapIf(map(e.outcome, e.events), e.outcome NOT IN (" + notRejected + ")))",
+				Name: "refusals", Type: JSON, Label: "Refusals", Description: "The same by code of the answer.",
+				Example: `{"RATE_LIMITED":2}`,
+				Expr:    "toJSONString(sumMapIf(map(e.outcome, e.events), e.outcome NOT IN (" + notRejected + ")))",
 			},
-			outcomeColumn("bots", "Bots", "bot", "Events of programs that say what they are, which the website does not want.", "41"),
-			outcomeColumn("excluded", "Excluded", "excluded", "Events that the website's settings exclude by address or path.", "7"),
-			outcomeColumn("declined", "Declined", "declined", "Events of browsers that decline by a signal which the website honours.", "5"),
-			outcomeColumn("dead_lettered", "Dead letters", "dead_letter", "Accepted events that could not be stored; an operator has them.", "0"),
-			outcomeColumn("erased", "Erased", "erased", "Accepted events of visitors that were erased before they were stored.", "0"),
+			outcomeColumn("bots", "Bots", "bot",
+				"Events of programs that say what they are, which the website does not want.", "41"),
+			outcomeColumn("excluded", "Excluded", "excluded",
+				"Events that the website's settings exclude by address or path.", "7"),
+			outcomeColumn("declined", "Declined", "declined",
+				"Events of browsers that decline by a signal which the website honours.", "5"),
+			outcomeColumn("dead_lettered", "Dead letters", "dead_letter",
+				"Accepted events that could not be stored; an operator has them.", "0"),
+			outcomeColumn("erased", "Erased", "erased",
+				"Accepted events of visitors that were erased before they were stored.", "0"),
 			{
-				Name: "last_seen", Type: Datetime, Label: "Last seen", Description: "Start of the last minute of the hour in which anything arrived.",
-				Example: "2026-03-29T14:59:00.000Z", Expr: "max(e.at)",
+				Name: "last_seen", Type: Datetime, Label: "Last seen",
+				Description: "Start of the last minute of the hour in which anything arrived.",
+				Example:     "2026-03-29T14:59:00.000Z", Expr: "max(e.at)",
 			},
 		},
-		Filters: []string{"website_id"}, Sorts: []string{"hour", "accepted", "duplicates", "refused", "bots", "excluded", "declined", "dead_lettered", "last_seen"},
-		DefaultLimit: MaxLimit, From: perOutcome, GroupBy: "hour, e.website_id", OrderBy: "hour", Desc: true, Tie: "hour, e.website_id",
+		Filters: []string{"website_id"}, Sorts: []string{
+			"hour", "accepted", "duplicates", "refused", "bots", "excluded", "declined", "dead_lettered", "last_seen",
+		},
+		DefaultLimit: MaxLimit, From: perOutcome, GroupBy: "hour, e.website_id", OrderBy: "hour", Desc: true,
+		Tie: "hour, e.website_id",
 	},
 }

@@ -14,19 +14,28 @@ func (q *query) counted() string {
 
 // What clicks may be filtered by, and how the site that led to a link is called.
 var (
-	linkFilters  = []string{"referrer", "country", "region", "city", "device_type", "browser_name", fieldBot, "is_qr", "rule_id", "variant_id"}
-	linkReferrer = []Field{{Name: "referrer", Doc: "Host of the site that led to the link, without www.", expr: "e.referrer_host"}}
+	linkFilters = []string{
+		"referrer", "country", "region", "city", "device_type", "browser_name", fieldBot, "is_qr", "rule_id", "variant_id",
+	}
+	linkReferrer = []Field{
+		{Name: "referrer", Doc: "Host of the site that led to the link, without www.", expr: "e.referrer_host"},
+	}
 )
 
 // The columns that types of links share. A visitor is one for a day: what tells visitors
 // apart is recreated every UTC day.
 var (
-	linkClicks   = Column{Name: "clicks", Type: Number, Label: "Clicks", Description: "Clicks of persons.", Example: "57", Expr: "count()"}
+	linkClicks = Column{
+		Name: "clicks", Type: Number, Label: "Clicks", Description: "Clicks of persons.", Example: "57", Expr: "count()",
+	}
 	linkVisitors = Column{
-		Name: "unique_visitors", Type: Number, Label: "Visitors", Example: "41", Expr: "uniqExactIf(e.visitor, {counted} AND e.visitor != '')",
+		Name: "unique_visitors", Type: Number, Label: "Visitors", Example: "41",
+		Expr:        "uniqExactIf(e.visitor, {counted} AND e.visitor != '')",
 		Description: "Persons that clicked, each once a UTC day; without those who could not be told apart.",
 	}
-	linkCountry = Column{Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2.", Example: "AT", Expr: "e.country"}
+	linkCountry = Column{
+		Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2.", Example: "AT", Expr: "e.country",
+	}
 )
 
 // ofLink is a type about the clicks of a link.
@@ -70,7 +79,8 @@ func linkTop(name, label, description, dimension, example string) Type {
 func linkPlaces(name, label, description, dimension, example string) Type {
 	column := "e." + dimension
 	return linkRows(name, label, description, column+", e.country", " AND "+column+" != ''",
-		overShape(clicksBy(dimension, column, "e.country"), "e.value, e.detail", map[string]string{"name": "e.value", "country": "e.detail", "clicks": sumOfClicks}),
+		overShape(clicksBy(dimension, column, "e.country"), "e.value, e.detail",
+			map[string]string{"name": "e.value", "country": "e.detail", "clicks": sumOfClicks}),
 		nameOf(label, "Its name.", example, column), linkCountry, linkClicks)
 }
 
@@ -80,7 +90,8 @@ func linkCountries() Type {
 	name := t.Columns[0]
 	name.Description, name.Show = "Name of the country in English.", countryName
 	t.Columns = []Column{name, linkCountry, linkClicks}
-	t.Rollup = overShape(clicksBy("country", "e.country", "''"), "e.value", map[string]string{"name": "e.value", "country": "e.value", "clicks": sumOfClicks})
+	t.Rollup = overShape(clicksBy("country", "e.country", "''"), "e.value",
+		map[string]string{"name": "e.value", "country": "e.value", "clicks": sumOfClicks})
 	return t
 }
 
@@ -89,22 +100,34 @@ func linkReferrers() Type {
 	named := func(host, name string) string {
 		return "if(" + host + " = '', 'Direct', if(max(" + name + ") = '', " + host + ", max(" + name + ")))"
 	}
-	return linkRows("link_top_referrers", "Referrers", "Clicks per site that led to the link, most first.", "e.referrer_host", "",
+	return linkRows("link_top_referrers", "Referrers",
+		"Clicks per site that led to the link, most first.", "e.referrer_host", "",
 		overShape(clicksBy("referrer", "e.referrer_host", "e.referrer_name"), "e.value",
 			map[string]string{"name": named("e.value", "e.detail"), "referrer": "e.value", "clicks": sumOfClicks}),
-		nameOf("Site", "Name of the site, such as Google; Direct without one.", "Google", named("e.referrer_host", "e.referrer_name")),
-		Column{Name: "referrer", Type: String, Label: "Host", Description: "Its host, without www.; empty without one.", Example: "google.com", Expr: "e.referrer_host"},
+		nameOf("Site", "Name of the site, such as Google; Direct without one.", "Google",
+			named("e.referrer_host", "e.referrer_name")),
+		Column{
+			Name: "referrer", Type: String, Label: "Host", Description: "Its host, without www.; empty without one.",
+			Example: "google.com", Expr: "e.referrer_host",
+		},
 		linkClicks)
 }
 
 // linkTargets are the destinations that were chosen among.
 func linkTargets() Type {
-	return linkRows("link_targets", "Targets", "Clicks per rule and variant that chose where they led, most first.", "e.rule_id, e.variant_id", "",
+	return linkRows("link_targets", "Targets", "Clicks per rule and variant that chose where they led, most first.",
+		"e.rule_id, e.variant_id", "",
 		overShape(chosenTargets, "e.value, e.detail", map[string]string{
 			"rule_id": "e.value", "variant_id": "e.detail", "clicks": sumOfClicks, "unique_visitors": wide + "(e.visitors)",
 		}),
-		Column{Name: "rule_id", Type: String, Label: "Rule", Description: "Rule that matched; empty for none.", Example: "rul_01JQZ3F8Y4M2N6P8R0S2T4V6WC", Expr: "e.rule_id"},
-		Column{Name: "variant_id", Type: String, Label: "Variant", Description: "Variant that was drawn; empty for none.", Example: "var_01JQZ3F8Y4M2N6P8R0S2T4V6WD", Expr: "e.variant_id"},
+		Column{
+			Name: "rule_id", Type: String, Label: "Rule", Description: "Rule that matched; empty for none.",
+			Example: "rul_01JQZ3F8Y4M2N6P8R0S2T4V6WC", Expr: "e.rule_id",
+		},
+		Column{
+			Name: "variant_id", Type: String, Label: "Variant", Description: "Variant that was drawn; empty for none.",
+			Example: "var_01JQZ3F8Y4M2N6P8R0S2T4V6WD", Expr: "e.variant_id",
+		},
 		linkClicks, linkVisitors)
 }
 
@@ -115,31 +138,49 @@ func linkSummary() Type {
 	t := ofLink("link_summary", "Summary", "Clicks of the range, of how many persons, and of programs.",
 		clicks,
 		Column{
-			Name: "unique_clicks", Type: Number, Label: "Unique clicks", Example: "48", Description: "Persons that clicked, each once a UTC hour; without those who could not be told apart.",
-			Expr: "uniqExactIf((e.visitor, toStartOfHour(toDateTime(e.event_time, 'UTC'))), {counted} AND e.visitor != '')",
+			Name: "unique_clicks", Type: Number, Label: "Unique clicks", Example: "48",
+			Description: "Persons that clicked, each once a UTC hour; without those who could not be told apart.",
+			Expr: "uniqExactIf((e.visitor, toStartOfHour(toDateTime(e.event_time, 'UTC'))), {counted} AND e.visitor " +
+				"!= '')",
 		},
 		linkVisitors,
-		Column{Name: "bots", Type: Number, Label: "Bots", Description: "Clicks of programs: crawlers, previews and prefetches.", Example: "9", Expr: "countIf(e.is_bot != 0)"},
-		Column{Name: "last_clicked", Type: Datetime, Label: "Last", Description: "Time of the latest click of a person; null without one.", Example: "2026-03-29T11:30:00.000Z", Expr: "maxIf(e.event_time, {counted})"})
+		Column{
+			Name: "bots", Type: Number, Label: "Bots", Description: "Clicks of programs: crawlers, previews and prefetches.",
+			Example: "9", Expr: "countIf(e.is_bot != 0)",
+		},
+		Column{
+			Name:        "last_clicked",
+			Type:        Datetime,
+			Label:       "Last",
+			Description: "Time of the latest click of a person; null without one.",
+			Example:     "2026-03-29T11:30:00.000Z",
+			Expr:        "maxIf(e.event_time, {counted})",
+		})
 	t.Tags, t.Where = []string{"links", "overview"}, ""
 	t.Rollup = overShape(summedTargets, "", map[string]string{
-		"clicks": sumOfClicks, "unique_clicks": wide + "(e.visits)", "unique_visitors": wide + "(e.visitors)", "bots": "sum(e.bots)", "last_clicked": "max(e.last)",
+		"clicks": sumOfClicks, "unique_clicks": wide + "(e.visits)", "unique_visitors": wide + "(e.visitors)",
+		"bots": "sum(e.bots)", "last_clicked": "max(e.last)",
 	})
 	return t
 }
 
 // distinctOfLink is the number of the values of a column, without the empty one.
 func distinctOfLink(label, description, column string) Column {
-	return Column{Name: "value", Type: Number, Label: label, Description: description, Example: "7", Expr: "uniqExactIf(" + column + ", " + column + " != '')"}
+	return Column{
+		Name: "value", Type: Number, Label: label, Description: description, Example: "7",
+		Expr: "uniqExactIf(" + column + ", " + column + " != '')",
+	}
 }
 
 var linkTypes = []Type{
 	linkTotal(), linkSummary(),
-	linkSeries("link_clicks_by_day", "Clicks over time", "The clicks of each day or hour.", overShape(allClicks, "", map[string]string{"clicks": sumOfClicks}), linkClicks),
+	linkSeries("link_clicks_by_day", "Clicks over time", "The clicks of each day or hour.",
+		overShape(allClicks, "", map[string]string{"clicks": sumOfClicks}), linkClicks),
 	linkSeries("link_referrers_by_day", "Referrers over time", "From how many sites the clicks of each day or hour came.",
 		valuesPerStep(clicksBy("referrer", "e.referrer_host", "''")),
 		distinctOfLink("Referrers", "Distinct hosts that led to the link.", "e.referrer_host")),
-	linkSeries("link_countries_by_day", "Countries over time", "From how many countries the clicks of each day or hour came.",
+	linkSeries("link_countries_by_day", "Countries over time",
+		"From how many countries the clicks of each day or hour came.",
 		valuesPerStep(clicksBy("country", "e.country", "''")),
 		distinctOfLink("Countries", "Distinct countries.", "e.country")),
 	linkReferrers(), linkCountries(),

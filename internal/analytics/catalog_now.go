@@ -17,11 +17,21 @@ var currentTypes = []Type{
 	{
 		Name: "today_metrics", Subjects: Website | Organization,
 		Title: "Today", Category: "Summary", Tags: []string{"overview"}, Visualization: "metric",
-		Description: "Page views, visitors and sessions of the current day of the request's time zone, whatever range it names.",
+		Description: "Page views, visitors and sessions of the current day of the request's time zone, whatever range it " +
+			"names.",
 		Columns: []Column{
-			{Name: "pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "112", Expr: "countIf(" + pageView + ")"},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.", Example: "61", Expr: visitors},
-			{Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids on any event.", Example: "64", Expr: sessions},
+			{
+				Name: "pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "112",
+				Expr: "countIf(" + pageView + ")",
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.",
+				Example: "61", Expr: visitors,
+			},
+			{
+				Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids on any event.", Example: "64",
+				Expr: sessions,
+			},
 		},
 		Filters: eventFilters, DefaultLimit: 1, Public: true, Today: true, Rollup: overShape(traffic, "", trafficColumns),
 	},
@@ -30,8 +40,14 @@ var currentTypes = []Type{
 		Title: "Active now", Category: "Summary", Tags: []string{"overview", "realtime"}, Visualization: "metric",
 		Description: "Visitors and sessions with an event in the last five minutes.",
 		Columns: []Column{
-			{Name: "active_users", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.", Example: "9", Expr: visitors},
-			{Name: "active_sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids on any event.", Example: "9", Expr: sessions},
+			{
+				Name: "active_users", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.",
+				Example: "9", Expr: visitors,
+			},
+			{
+				Name: "active_sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids on any event.",
+				Example: "9", Expr: sessions,
+			},
 		},
 		Filters: liveFilters, DefaultLimit: 1, Public: true, Recent: activeFor,
 	},
@@ -43,9 +59,18 @@ var realtimeTypes = []Type{
 		Title: "Pages now", Category: "Realtime", Tags: []string{"realtime", "pages"}, Visualization: "table",
 		Description: "Page views of the last five minutes per path, most visitors first; those without a path are left out.",
 		Columns: []Column{
-			{Name: "path", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing", Expr: "e.path"},
-			{Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views of this path.", Example: "7", Expr: "count()"},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed it.", Example: "5", Expr: visitors},
+			{
+				Name: "path", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
+				Expr: "e.path",
+			},
+			{
+				Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views of this path.", Example: "7",
+				Expr: "count()",
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed it.",
+				Example: "5", Expr: visitors,
+			},
 		},
 		Filters: viewFilters, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit, Recent: activeFor,
 		Where: pageView + " AND e.path != ''", GroupBy: "e.path", OrderBy: "visitors", Desc: true, Tie: "e.path",
@@ -53,21 +78,35 @@ var realtimeTypes = []Type{
 	{
 		Name: "realtime_referrers", Subjects: Website | Organization,
 		Title: "Referrers now", Category: "Realtime", Tags: []string{"realtime", "traffic"}, Visualization: "table",
-		Description: "Sites that led to page views of the last five minutes, most visitors first; pages of the website itself are left out.",
+		Description: "Sites that led to page views of the last five minutes, most visitors first; pages of the website " +
+			"itself are left out.",
 		Columns: []Column{
-			{Name: "referrer", Type: String, Label: "Source", Description: "Name of the site, such as Google; Direct without one.", Example: "Google", Expr: referrerName},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids.", Example: "5", Expr: visitors},
+			{
+				Name: "referrer", Type: String, Label: "Source",
+				Description: "Name of the site, such as Google; Direct without one.", Example: "Google", Expr: referrerName,
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids.", Example: "5",
+				Expr: visitors,
+			},
 		},
 		Filters: viewFilters, Sorts: []string{"visitors"}, DefaultLimit: DefaultLimit, Recent: activeFor,
-		Where: pageView + " AND e.referrer_kind != 'internal'", GroupBy: referrerName, OrderBy: "visitors", Desc: true, Tie: referrerName,
+		Where: pageView + " AND e.referrer_kind != 'internal'", GroupBy: referrerName, OrderBy: "visitors", Desc: true,
+		Tie: referrerName,
 	},
 	{
 		Name: "realtime_countries", Subjects: Website | Organization,
 		Title: "Countries now", Category: "Realtime", Tags: []string{"realtime", "geo"}, Visualization: "map",
 		Description: "Visitors of the last five minutes per country, most first.",
 		Columns: []Column{
-			{Name: "name", Type: String, Label: "Country", Description: "Name of the country in English.", Example: "Austria", Expr: "e.country", Show: countryName},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.", Example: "5", Expr: visitors},
+			{
+				Name: "name", Type: String, Label: "Country", Description: "Name of the country in English.", Example: "Austria",
+				Expr: "e.country", Show: countryName,
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.",
+				Example: "5", Expr: visitors,
+			},
 		},
 		Filters: liveFilters, Sorts: []string{"visitors"}, DefaultLimit: DefaultLimit, Recent: activeFor,
 		Where: "e.country != ''", GroupBy: "e.country", OrderBy: "visitors", Desc: true, Tie: "e.country",
@@ -78,8 +117,14 @@ var realtimeTypes = []Type{
 		Description: "Visitors of the last five minutes per city, most first.",
 		Columns: []Column{
 			{Name: "city", Type: String, Label: "City", Description: "City.", Example: "Graz", Expr: "e.city"},
-			{Name: "country", Type: String, Label: "Country", Description: "Name of the country in English.", Example: "Austria", Expr: "e.country", Show: countryName},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.", Example: "3", Expr: visitors},
+			{
+				Name: "country", Type: String, Label: "Country", Description: "Name of the country in English.", Example: "Austria",
+				Expr: "e.country", Show: countryName,
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.",
+				Example: "3", Expr: visitors,
+			},
 		},
 		Filters: liveFilters, Sorts: []string{"visitors"}, DefaultLimit: DefaultLimit, Recent: activeFor,
 		Where: "e.city != ''", GroupBy: "e.city, e.country", OrderBy: "visitors", Desc: true, Tie: "e.city, e.country",
@@ -89,11 +134,26 @@ var realtimeTypes = []Type{
 		Title: "Live feed", Category: "Realtime", Tags: []string{"realtime", "events"}, Visualization: "table",
 		Description: "The latest events of the last half hour, newest first.",
 		Columns: []Column{
-			{Name: "event_name", Type: String, Label: "Event", Description: "Name of the event.", Example: "screen_view", Expr: "e.name"},
-			{Name: "path", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing", Expr: "e.path"},
-			{Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2.", Example: "AT", Expr: "e.country"},
-			{Name: "browser_name", Type: String, Label: "Browser", Description: "Browser.", Example: "Firefox", Expr: "e.browser"},
-			{Name: "timestamp", Type: Datetime, Label: "Time", Description: "When it happened.", Example: "2026-03-29T11:30:00.000Z", Expr: "e.event_time"},
+			{
+				Name: "event_name", Type: String, Label: "Event", Description: "Name of the event.", Example: "screen_view",
+				Expr: "e.name",
+			},
+			{
+				Name: "path", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
+				Expr: "e.path",
+			},
+			{
+				Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2.", Example: "AT",
+				Expr: "e.country",
+			},
+			{
+				Name: "browser_name", Type: String, Label: "Browser", Description: "Browser.", Example: "Firefox",
+				Expr: "e.browser",
+			},
+			{
+				Name: "timestamp", Type: Datetime, Label: "Time", Description: "When it happened.",
+				Example: "2026-03-29T11:30:00.000Z", Expr: "e.event_time",
+			},
 		},
 		Filters: liveFilters, Sorts: []string{"timestamp"}, DefaultLimit: feedLimit, Recent: recentFor, Lists: true,
 		OrderBy: "timestamp", Desc: true, Tie: "e.owner_id, e.event_key, e.name",
@@ -101,29 +161,71 @@ var realtimeTypes = []Type{
 	{
 		Name: "realtime_sessions", Subjects: Website | Organization,
 		Title: "Sessions now", Category: "Realtime", Tags: []string{"realtime", "sessions"}, Visualization: "table",
-		Description: "Sessions with an event in the last five minutes, latest first, with what they did in the last half hour.",
+		Description: "Sessions with an event in the last five minutes, latest first, with what they did in the last half " +
+			"hour.",
 		Columns: []Column{
-			{Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4", Expr: "e.session_id"},
-			{Name: "current_page", Type: String, Label: "Page", Description: "Path of the latest page view that has one, else of the latest event that has one.", Example: "/pricing", Expr: "argMaxIf(e.path, (" + pageView + ", e.event_time, e.event_key), e.path != '')"},
-			{Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2.", Example: "AT", Expr: lastKnown("e.country")},
-			{Name: "device_type", Type: String, Label: "Device", Description: "Kind of device.", Example: "desktop", Expr: lastKnown("e.device")},
-			{Name: "pages_viewed", Type: Number, Label: "Page views", Description: "Page views of the last half hour.", Example: "3", Expr: "countIf(" + pageView + ")"},
-			{Name: "last_seen", Type: Datetime, Label: "Last seen", Description: "Time of its latest event.", Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)"},
+			{
+				Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4",
+				Expr: "e.session_id",
+			},
+			{
+				Name:        "current_page",
+				Type:        String,
+				Label:       "Page",
+				Description: "Path of the latest page view that has one, else of the latest event that has one.",
+				Example:     "/pricing",
+				Expr:        "argMaxIf(e.path, (" + pageView + ", e.event_time, e.event_key), e.path != '')",
+			},
+			{
+				Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2.", Example: "AT",
+				Expr: lastKnown("e.country"),
+			},
+			{
+				Name: "device_type", Type: String, Label: "Device", Description: "Kind of device.", Example: "desktop",
+				Expr: lastKnown("e.device"),
+			},
+			{
+				Name: "pages_viewed", Type: Number, Label: "Page views", Description: "Page views of the last half hour.",
+				Example: "3", Expr: "countIf(" + pageView + ")",
+			},
+			{
+				Name: "last_seen", Type: Datetime, Label: "Last seen", Description: "Time of its latest event.",
+				Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)",
+			},
 		},
-		Filters: liveFilters, Sorts: []string{"last_seen", "pages_viewed"}, DefaultLimit: DefaultLimit, Recent: recentFor, Lists: true,
-		Where: "e.session_id != ''", GroupBy: "e.session_id", Keep: "max(e.event_time) >= " + activeSince, OrderBy: "last_seen", Desc: true, Tie: "e.session_id",
+		Filters: liveFilters, Sorts: []string{"last_seen", "pages_viewed"}, DefaultLimit: DefaultLimit, Recent: recentFor,
+		Lists: true,
+		Where: "e.session_id != ''", GroupBy: "e.session_id", Keep: "max(e.event_time) >= " + activeSince,
+		OrderBy: "last_seen", Desc: true, Tie: "e.session_id",
 	},
 	{
 		Name: "realtime_velocity", Subjects: Website | Organization,
 		Title: "Velocity", Category: "Realtime", Tags: []string{"realtime", "series"}, Visualization: "line",
 		Description: "The last half hour by the minute.",
 		Columns: []Column{
-			{Name: "minute", Type: String, Label: "Minute", Description: "YYYY-MM-DD HH:MM:00 in the request's time zone; the first and the last minute are not whole.", Example: "2026-03-29 11:30:00", Expr: "date"},
-			{Name: "pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "4", Expr: "countIf(" + pageView + ")"},
-			{Name: "events", Type: Number, Label: "Events", Description: "All events, page views included.", Example: "11", Expr: "count()"},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.", Example: "5", Expr: visitors},
+			{
+				Name:        "minute",
+				Type:        String,
+				Label:       "Minute",
+				Description: "YYYY-MM-DD HH:MM:00 in the request's time zone; the first and the last minute are not whole.",
+				Example:     "2026-03-29 11:30:00",
+				Expr:        "date",
+			},
+			{
+				Name: "pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "4",
+				Expr: "countIf(" + pageView + ")",
+			},
+			{
+				Name: "events", Type: Number, Label: "Events", Description: "All events, page views included.", Example: "11",
+				Expr: "count()",
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.",
+				Example: "5", Expr: visitors,
+			},
 		},
-		Filters: liveFilters, Sorts: []string{"minute", "pageviews", "events", "visitors"}, DefaultLimit: DefaultLimit, Recent: recentFor,
+		Filters: liveFilters, Sorts: []string{"minute", "pageviews", "events", "visitors"}, DefaultLimit: DefaultLimit,
+		Recent: recentFor,
 		Series: true, OrderBy: "minute",
 	},
 }

@@ -5,9 +5,17 @@ var outboundFilters = fieldsOf(tableEvents, "event_name", "time_on_page")
 
 // The columns that types of links share.
 var (
-	clickCount = Column{Name: "total_clicks", Type: Number, Label: "Clicks", Description: "Clicks.", Example: "57", Expr: "count()"}
-	clickUsers = Column{Name: "unique_users", Type: Number, Label: "Users", Description: "Distinct anonymous ids that clicked.", Example: "41", Expr: visitors}
-	clickShare = Column{Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all clicks on links to elsewhere.", Example: "12.5", Expr: shareOfViews}
+	clickCount = Column{
+		Name: "total_clicks", Type: Number, Label: "Clicks", Description: "Clicks.", Example: "57", Expr: "count()",
+	}
+	clickUsers = Column{
+		Name: "unique_users", Type: Number, Label: "Users", Description: "Distinct anonymous ids that clicked.",
+		Example: "41", Expr: visitors,
+	}
+	clickShare = Column{
+		Name: "percentage", Type: Number, Label: "Share", Unit: percent,
+		Description: "Share of all clicks on links to elsewhere.", Example: "12.5", Expr: shareOfViews,
+	}
 )
 
 var outboundTypes = []Type{
@@ -16,28 +24,47 @@ var outboundTypes = []Type{
 		Title: "Outbound links", Category: "Outbound", Tags: []string{"links"}, Visualization: "table",
 		Description: "Links to elsewhere that were followed, most clicked first.",
 		Columns: []Column{
-			{Name: "href", Type: String, Label: "Link", Description: "Address of the link.", Example: "https://example.org/", Expr: "e.href"},
+			{
+				Name: "href", Type: String, Label: "Link", Description: "Address of the link.", Example: "https://example.org/",
+				Expr: "e.href",
+			},
 			{Name: "text", Type: String, Label: "Text", Description: "Its text.", Example: "more", Expr: "e.link_text"},
 			clickCount, clickUsers,
-			{Name: "unique_sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions with a click.", Example: "44", Expr: sessions},
+			{
+				Name: "unique_sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions with a click.",
+				Example: "44", Expr: sessions,
+			},
 			clickShare,
-			{Name: "last_clicked", Type: Datetime, Label: "Last", Description: "Time of the latest click.", Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)"},
+			{
+				Name: "last_clicked", Type: Datetime, Label: "Last", Description: "Time of the latest click.",
+				Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)",
+			},
 		},
-		Filters: outboundFilters, Groups: eventGroups, Sorts: []string{"total_clicks", "unique_users", "last_clicked"}, DefaultLimit: DefaultLimit, Public: true,
-		Where: outgoing, GroupBy: "e.href, e.link_text", Keep: "e.href != ''", OrderBy: "total_clicks", Desc: true, Tie: "e.href, e.link_text",
+		Filters: outboundFilters, Groups: eventGroups, Sorts: []string{"total_clicks", "unique_users", "last_clicked"},
+		DefaultLimit: DefaultLimit, Public: true,
+		Where: outgoing, GroupBy: "e.href, e.link_text", Keep: "e.href != ''", OrderBy: "total_clicks", Desc: true,
+		Tie: "e.href, e.link_text",
 	},
 	{
 		Name: "outbound_domains", Subjects: Website | Organization,
 		Title: "Outbound domains", Category: "Outbound", Tags: []string{"links"}, Visualization: "table",
 		Description: "Hosts that links to elsewhere led to, most clicked first.",
 		Columns: []Column{
-			{Name: "domain", Type: String, Label: "Domain", Description: "Host of the links, without www.", Example: "example.org", Expr: linkDomain},
+			{
+				Name: "domain", Type: String, Label: "Domain", Description: "Host of the links, without www.",
+				Example: "example.org", Expr: linkDomain,
+			},
 			clickCount, clickUsers,
-			{Name: "unique_links", Type: Number, Label: "Links", Description: "Distinct addresses.", Example: "3", Expr: "uniqExact(e.href)"},
+			{
+				Name: "unique_links", Type: Number, Label: "Links", Description: "Distinct addresses.", Example: "3",
+				Expr: "uniqExact(e.href)",
+			},
 			clickShare,
 		},
-		Filters: outboundFilters, Groups: eventGroups, Sorts: []string{"total_clicks", "unique_users"}, DefaultLimit: DefaultLimit, Public: true,
-		Where: outgoing, GroupBy: linkDomain, Keep: linkDomain + " != ''", OrderBy: "total_clicks", Desc: true, Tie: linkDomain,
+		Filters: outboundFilters, Groups: eventGroups, Sorts: []string{"total_clicks", "unique_users"},
+		DefaultLimit: DefaultLimit, Public: true,
+		Where: outgoing, GroupBy: linkDomain, Keep: linkDomain + " != ''", OrderBy: "total_clicks", Desc: true,
+		Tie: linkDomain,
 	},
 }
 

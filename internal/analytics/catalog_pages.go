@@ -11,7 +11,8 @@ func oneView(pick string) *Source {
 	return &Source{SQL: `(
     SELECT {by}view.1 AS path, view.2 AS visitor
     FROM (
-        SELECT {each}` + hashOf("e.session_id") + ` AS session, ` + pick + `((e.path, if(e.anonymous_id = '', 0, ` + hashOf("e.anonymous_id") + `)), (e.event_time, e.event_key)) AS view
+        SELECT {each}` + hashOf("e.session_id") + ` AS session, ` + pick + `((e.path, if(e.anonymous_id = '', 0, ` +
+		hashOf("e.anonymous_id") + `)), (e.event_time, e.event_key)) AS view
         {events}
         GROUP BY {by}session
     )
@@ -23,15 +24,30 @@ func oneView(pick string) *Source {
 func pagesLike(name, title, description string, from *Source) Type {
 	return Type{
 		Name: name, Subjects: Website | Organization,
-		Title: title, Category: "Pages", Tags: []string{"pages", "sessions"}, Visualization: "table", Description: description,
+		Title: title, Category: "Pages", Tags: []string{"pages", "sessions"}, Visualization: "table",
+		Description: description,
 		Columns: []Column{
-			{Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing", Expr: "e.path"},
-			{Name: "pageviews", Type: Number, Label: "Page views", Description: "These page views, one a session.", Example: "201", Expr: "count()"},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of them.", Example: "188", Expr: "uniqExactIf(e.visitor, e.visitor != 0)"},
-			{Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all such page views, those without a path included.", Example: "58.43", Expr: shareOfViews},
+			{
+				Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
+				Expr: "e.path",
+			},
+			{
+				Name: "pageviews", Type: Number, Label: "Page views", Description: "These page views, one a session.",
+				Example: "201", Expr: "count()",
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of them.", Example: "188",
+				Expr: "uniqExactIf(e.visitor, e.visitor != 0)",
+			},
+			{
+				Name: "percentage", Type: Number, Label: "Share", Unit: percent,
+				Description: "Share of all such page views, those without a path included.", Example: "58.43", Expr: shareOfViews,
+			},
 		},
-		Filters: viewFilters, Groups: visitorGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit, Public: true,
-		From: from, Where: "e.session_id != '' AND " + pageView, GroupBy: "e.path", Keep: "e.path != ''", OrderBy: "pageviews", Desc: true, Tie: "e.path",
+		Filters: viewFilters, Groups: visitorGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit,
+		Public: true,
+		From:   from, Where: "e.session_id != '' AND " + pageView, GroupBy: "e.path", Keep: "e.path != ''",
+		OrderBy: "pageviews", Desc: true, Tie: "e.path",
 	}
 }
 
@@ -47,28 +63,62 @@ var pageDetailTypes = []Type{
 		Title: "Page performance", Category: "Pages", Tags: []string{"pages"}, Visualization: "table",
 		Description: "Page views and visitors per path, most visitors first; page views without a path are left out.",
 		Columns: []Column{
-			{Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing", Expr: "e.path"},
-			{Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views of this path.", Example: "402", Expr: "count()"},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed it.", Example: "233", Expr: visitors},
-			{Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all page views of the range.", Example: "49.51", Expr: shareOfViews},
+			{
+				Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
+				Expr: "e.path",
+			},
+			{
+				Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views of this path.", Example: "402",
+				Expr: "count()",
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed it.",
+				Example: "233", Expr: visitors,
+			},
+			{
+				Name: "percentage", Type: Number, Label: "Share", Unit: percent,
+				Description: "Share of all page views of the range.", Example: "49.51", Expr: shareOfViews,
+			},
 		},
-		Filters: viewFilters, Groups: visitorGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit, Public: true,
-		Where: pageView, GroupBy: "e.path", Keep: "e.path != ''", OrderBy: "visitors", Desc: true, Tie: "e.path",
+		Filters: viewFilters, Groups: visitorGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit,
+		Public: true,
+		Where:  pageView, GroupBy: "e.path", Keep: "e.path != ''", OrderBy: "visitors", Desc: true, Tie: "e.path",
 	},
-	pagesLike("entry_pages", "Entry pages", "Pages on which sessions began: the first page view of each session in the range, of those that pass the filters.", perEntry),
-	pagesLike("exit_pages", "Exit pages", "Pages on which sessions ended: the last page view of each session in the range, of those that pass the filters.", perExit),
+	pagesLike("entry_pages", "Entry pages",
+		"Pages on which sessions began: the first page view of each session in the range, of those that pass the filters.",
+		perEntry),
+	pagesLike("exit_pages", "Exit pages",
+		"Pages on which sessions ended: the last page view of each session in the range, of those that pass the filters.",
+		perExit),
 	{
 		Name: "page_time_analysis", Subjects: Website | Organization,
 		Title: "Time on page", Category: "Pages", Tags: []string{"pages", "engagement"}, Visualization: "table",
 		Description: "How long pages were open, by the page exits that tell it, most sessions first.",
 		Columns: []Column{
-			{Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing", Expr: "e.path"},
-			{Name: "sessions_with_time", Type: Number, Label: "Sessions", Description: "Distinct sessions with a page exit that tells a time.", Example: "120", Expr: sessions},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of these page exits.", Example: "112", Expr: visitors},
-			{Name: "median_time_on_page", Type: Number, Label: "Median time", Unit: seconds, Description: "Median of the times told.", Example: "41.5", Expr: "ifNotFinite(round(quantileExactInclusive(0.5)(assumeNotNull(" + timeOnPage + ")), 2), 0)"},
-			{Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all page exits that tell a time.", Example: "17.2", Expr: shareOfViews},
+			{
+				Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
+				Expr: "e.path",
+			},
+			{
+				Name: "sessions_with_time", Type: Number, Label: "Sessions",
+				Description: "Distinct sessions with a page exit that tells a time.", Example: "120", Expr: sessions,
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of these page exits.",
+				Example: "112", Expr: visitors,
+			},
+			{
+				Name: "median_time_on_page", Type: Number, Label: "Median time", Unit: seconds,
+				Description: "Median of the times told.", Example: "41.5",
+				Expr: "ifNotFinite(round(quantileExactInclusive(0.5)(assumeNotNull(" + timeOnPage + ")), 2), 0)",
+			},
+			{
+				Name: "percentage", Type: Number, Label: "Share", Unit: percent,
+				Description: "Share of all page exits that tell a time.", Example: "17.2", Expr: shareOfViews,
+			},
 		},
-		Filters: exitFilters, Groups: visitorGroups, Sorts: []string{"sessions_with_time", "visitors", "median_time_on_page"}, DefaultLimit: DefaultLimit, Public: true,
+		Filters: exitFilters, Groups: visitorGroups, Sorts: []string{"sessions_with_time", "visitors", "median_time_on_page"},
+		DefaultLimit: DefaultLimit, Public: true,
 		Where: timed, GroupBy: "e.path", Keep: "e.path != ''", OrderBy: "sessions_with_time", Desc: true, Tie: "e.path",
 	},
 }

@@ -33,7 +33,8 @@ var perPathStep = &Source{SQL: `(
 )`}
 
 // pathThing is what an event puts on a path, if anything.
-const pathThing = "multiIf(" + pageView + ", if({option_of:String} = 'events', '', e.path), {option_of:String} = 'pages', '', e.name)"
+const pathThing = "multiIf(" + pageView +
+	", if({option_of:String} = 'events', '', e.path), {option_of:String} = 'pages', '', e.name)"
 
 var pathTypes = []Type{
 	{
@@ -41,22 +42,40 @@ var pathTypes = []Type{
 		Title: "Paths", Category: "Paths", Tags: []string{"sessions", "pages", "events"}, Visualization: "sankey",
 		Description: "Which ways sessions take, step by step: from what to what, most taken first.",
 		Columns: []Column{
-			{Name: "step", Type: Number, Label: "Step", Description: "Which step of the path it is, from 1.", Example: "1", Expr: "step"},
-			{Name: "from_name", Type: String, Label: "From", Description: "Page or event at which the step begins.", Example: "/", Expr: "from_name"},
-			{Name: "to_name", Type: String, Label: "To", Description: "Page or event that came next; empty where the session ended.", Example: "/pricing", Expr: "to_name"},
-			{Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions that took the step.", Example: "51", Expr: "count()"},
 			{
-				Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all sessions that have a path.", Example: "14.83",
+				Name: "step", Type: Number, Label: "Step", Description: "Which step of the path it is, from 1.", Example: "1",
+				Expr: "step",
+			},
+			{
+				Name: "from_name", Type: String, Label: "From", Description: "Page or event at which the step begins.",
+				Example: "/", Expr: "from_name",
+			},
+			{
+				Name: "to_name", Type: String, Label: "To",
+				Description: "Page or event that came next; empty where the session ended.", Example: "/pricing", Expr: "to_name",
+			},
+			{
+				Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions that took the step.", Example: "51",
+				Expr: "count()",
+			},
+			{
+				Name: "percentage", Type: Number, Label: "Share", Unit: percent,
+				Description: "Share of all sessions that have a path.", Example: "14.83",
 				Expr: "round(100 * count() / sum(countIf(step = 1)) OVER (), 2)",
 			},
 		},
 		Filters: eventFilters, Sorts: []string{"step", "sessions"}, DefaultLimit: DefaultLimit,
 		Options: []Option{
-			{Name: "of", Kind: OptionText, Default: "pages", OneOf: []string{"pages", "events", "both"}, Doc: "What paths are made of: paths of page views, names of custom events, or both."},
-			{Name: "start", Kind: OptionText, Max: MaxFilterValueLen, Doc: "Page or event at which paths begin: where a session first has it. Sessions without it are left out. Without the option paths begin with the session."},
+			{
+				Name: "of", Kind: OptionText, Default: "pages", OneOf: []string{"pages", "events", "both"},
+				Doc: "What paths are made of: paths of page views, names of custom events, or both.",
+			},
+			{Name: "start", Kind: OptionText, Max: MaxFilterValueLen, Doc: "Page or event at which paths begin: where a " +
+				"session first has it. Sessions without it are left out. Without the option paths begin with the session."},
 			{Name: "depth", Kind: OptionInteger, Default: "3", Min: 1, Max: 20, Doc: "How many steps of each session are told."},
 		},
-		From: perPathStep, Where: "e.session_id != '' AND (" + pageView + " OR " + customEvent + ") AND " + pathThing + " != ''",
+		From:    perPathStep,
+		Where:   "e.session_id != '' AND (" + pageView + " OR " + customEvent + ") AND " + pathThing + " != ''",
 		GroupBy: "step, from_name, to_name", OrderBy: "sessions", Desc: true, Tie: "step, from_name, to_name",
 		Groups: visitorGroups,
 	},
@@ -65,11 +84,25 @@ var pathTypes = []Type{
 		Title: "Session flow", Category: "Paths", Tags: []string{"sessions", "pages"}, Visualization: "sankey",
 		Description: "Steps of sessions from one page to the next, most frequent first.",
 		Columns: []Column{
-			{Name: "from_path", Type: String, Label: "From", Description: "Page that was left.", Example: "/", Expr: "from_path"},
-			{Name: "to_path", Type: String, Label: "To", Description: "Page that was viewed next.", Example: "/pricing", Expr: "to_path"},
-			{Name: "name", Type: String, Label: "Step", Description: "Both, with an arrow between.", Example: "/ → /pricing", Expr: "concat(from_path, ' → ', to_path)"},
-			{Name: "transitions", Type: Number, Label: "Transitions", Description: "How often the step was taken.", Example: "58", Expr: "count()"},
-			{Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions that took it.", Example: "51", Expr: "uniqExact(session)"},
+			{
+				Name: "from_path", Type: String, Label: "From", Description: "Page that was left.", Example: "/", Expr: "from_path",
+			},
+			{
+				Name: "to_path", Type: String, Label: "To", Description: "Page that was viewed next.", Example: "/pricing",
+				Expr: "to_path",
+			},
+			{
+				Name: "name", Type: String, Label: "Step", Description: "Both, with an arrow between.", Example: "/ → /pricing",
+				Expr: "concat(from_path, ' → ', to_path)",
+			},
+			{
+				Name: "transitions", Type: Number, Label: "Transitions", Description: "How often the step was taken.",
+				Example: "58", Expr: "count()",
+			},
+			{
+				Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions that took it.", Example: "51",
+				Expr: "uniqExact(session)",
+			},
 		},
 		Filters: viewFilters, Sorts: []string{"transitions", "sessions"}, DefaultLimit: DefaultLimit,
 		From: perTransition, Where: pageView + " AND e.session_id != '' AND e.path != ''",

@@ -20,8 +20,14 @@ func countryName(code string) string {
 func place(name, label, field, description, example string, country bool, aliases ...string) Type {
 	t := breakdown(name, "Geography", label, field, description, example, aliases...)
 	t.Columns = append(t.Columns,
-		Column{Name: "country_code", Type: String, Label: "Country code", Description: "ISO 3166-1 alpha-2.", Example: "AT", Expr: "e.country"},
-		Column{Name: "country_name", Type: String, Label: "Country", Description: "Name of the country in English.", Example: "Austria", Expr: "e.country", Show: countryName})
+		Column{
+			Name: "country_code", Type: String, Label: "Country code", Description: "ISO 3166-1 alpha-2.", Example: "AT",
+			Expr: "e.country",
+		},
+		Column{
+			Name: "country_name", Type: String, Label: "Country", Description: "Name of the country in English.",
+			Example: "Austria", Expr: "e.country", Show: countryName,
+		})
 	if country {
 		t.Columns[0].Show = countryName
 		t.Rollup = viewsRollup("country", field, "", map[string]string{"country_code": "e.value", "country_name": "e.value"})
@@ -31,7 +37,8 @@ func place(name, label, field, description, example string, country bool, aliase
 		Name: "country", Type: String, Label: "Country", Description: "Name of the country in English.", Example: "Austria",
 		Expr: "e.country", Show: countryName,
 	})
-	t.Rollup = viewsRollup(name, field, "e.country", map[string]string{"country_code": "e.detail", "country_name": "e.detail", "country": "e.detail"})
+	t.Rollup = viewsRollup(name, field, "e.country",
+		map[string]string{"country_code": "e.detail", "country_name": "e.detail", "country": "e.detail"})
 	t.GroupBy, t.Tie = field+", e.country", field+", e.country"
 	return t
 }
@@ -40,6 +47,8 @@ var placeTypes = []Type{
 	place("country", "Country", "e.country", "Page views per country, most first.", "Austria", true, "countries"),
 	place("region", "Region", "e.region", "Page views per region, most first.", "Styria", false),
 	place("city", "City", "e.city", "Page views per city, most first.", "Graz", false, "cities"),
-	breakdown("timezone", "Geography", "Time zone", "e.timezone", "Page views per time zone of the browser, most first.", "Europe/Vienna"),
-	breakdown("language", "Geography", "Language", "e.language", "Page views per language of the browser, most first.", "de-AT"),
+	breakdown("timezone", "Geography", "Time zone", "e.timezone",
+		"Page views per time zone of the browser, most first.", "Europe/Vienna"),
+	breakdown("language", "Geography", "Language", "e.language",
+		"Page views per language of the browser, most first.", "de-AT"),
 }

@@ -38,9 +38,11 @@ var (
 // whose is the field anonymous_id as questions about one person mean it: an id of a
 // visitor or of a user.
 var whose = []Field{{
-	Name: "anonymous_id", Doc: "An anonymous id as stored, or the caller's own user id.", expr: "v", within: func(SubjectKind) string {
+	Name: "anonymous_id", Doc: "An anonymous id as stored, or the caller's own user id.", expr: "v",
+	within: func(SubjectKind) string {
 		return "(arrayExists(v -> {match}, [e.anonymous_id, e.profile]) OR e.profile != '' AND e.profile IN (" +
-			"SELECT user FROM (SELECT a.anonymous_id AS v, a.profile_id AS user FROM aliases AS a FINAL WHERE a.owner_id = {owner:String}) WHERE {match}))"
+			"SELECT user FROM (SELECT a.anonymous_id AS v, a.profile_id AS user FROM aliases AS a FINAL WHERE a.owner_id = " +
+			"{owner:String}) WHERE {match}))"
 	},
 }}
 
@@ -52,7 +54,8 @@ func eachEventOfPeople(q *query) string {
 
 // Traits by which people are called. The first that is there counts.
 const namesOfPeople = `(
-    SELECT t.profile_id AS id, anyIf(` + traitText + `, t.trait = 'display_name') AS display, anyIf(` + traitText + `, t.trait = 'name') AS name,
+    SELECT t.profile_id AS id, anyIf(` + traitText + `, t.trait = 'display_name') AS display, anyIf(` + traitText +
+	`, t.trait = 'name') AS name,
         anyIf(` + traitText + `, t.trait = 'email') AS email
     FROM profile_traits AS t FINAL
     WHERE t.owner_id = {owner:String}
@@ -69,7 +72,8 @@ var perPersonEvent = &Source{Paged: true, Tables: []string{"aliases", "profile_t
 }}
 
 // sessionDuration is that of perSession.
-const sessionDuration = "ifNull(sumOrNullIf(" + timeOnPage + ", " + timeOnPage + " >= 0), (toUnixTimestamp64Milli(max(e.event_time)) - toUnixTimestamp64Milli(min(e.event_time))) / 1000)"
+const sessionDuration = "ifNull(sumOrNullIf(" + timeOnPage + ", " + timeOnPage +
+	" >= 0), (toUnixTimestamp64Milli(max(e.event_time)) - toUnixTimestamp64Milli(min(e.event_time))) / 1000)"
 
 // perPersonSession makes a row of each session of the page's people, and one of what
 // they did outside of sessions.
@@ -78,8 +82,10 @@ var perPersonSession = &Source{Paged: true, Tables: []string{"aliases"}, Build: 
     SELECT
         e.person AS person, e.session_id AS session, max(e.profile) AS profile, min(e.event_time) AS first, max(e.event_time) AS last,
         countIf(` + pageView + `) AS views, if(session = '', 0, ` + sessionDuration + `) AS took,
-        ` + lastKnown("e.anonymous_id") + ` AS visitor, ` + lastKnown("e.device") + ` AS device, ` + lastKnown("e.browser") + ` AS browser,
-        ` + lastKnown("e.os") + ` AS os, argMaxIf((e.country, e.region), (e.event_time, e.event_key), e.country != '') AS place
+        ` + lastKnown("e.anonymous_id") + ` AS visitor, ` + lastKnown("e.device") + ` AS device, ` +
+		lastKnown("e.browser") + ` AS browser,
+        ` + lastKnown("e.os") +
+		` AS os, argMaxIf((e.country, e.region), (e.event_time, e.event_key), e.country != '') AS place
     FROM ` + strings.TrimLeft(indent(eachEventOfPeople(q)), " ") + `
     GROUP BY e.person, e.session_id
 ) AS e`
@@ -93,27 +99,32 @@ func linesOf(table, days, line string, more ...string) string {
 }
 
 // perTheirSession makes a row of each session of the page with all that was told in it.
-var perTheirSession = &Source{Paged: true, Tables: []string{"aliases", "errors", "vitals"}, Build: func(q *query) string {
-	source := "multiIf(" + customEvent + ", '\"custom\"', " + outgoing + ", '\"outgoing_link\"', '\"analytics\"')"
-	own := linesOf("events", onPageDays, jsonLines(append(slices.Clone(eventLine), source)...),
-		"e.session_id AS session_id", "min(e.event_time) AS first", "max(e.event_time) AS last",
-		sessionDuration+" AS took", "countIf("+pageView+") AS views", "uniqExactIf(e.path, "+pageView+" AND e.path != '') AS pages",
-		firstKnown("e.device")+" AS device", firstKnown("e.browser")+" AS browser", firstKnown("e.os")+" AS os",
-		"argMinIf((e.country, e.region), (e.event_time, e.event_key), e.country != '') AS place",
-		"argMinIf(e.referrer, (e.event_time, e.event_key), "+pageView+") AS referrer", "any("+numberOnOne+") AS number",
-	)
-	errors := linesOf("errors", "", jsonLines(
-		"toJSONString(e.event_id)", jsonTime("e.event_time"), "toJSONString(CAST(e.name, 'String'))", "toJSONString(e.path)",
-		"toJSONString(map('message', e.message))", `'"error"'`,
-	))
-	vitals := linesOf("vitals", "", jsonLines("toJSONString(CAST(e.name, 'String'))", "toJSONString(e.value)", jsonTime("e.event_time"), "toJSONString(e.path)"))
-	return "(\n    WITH " + strings.TrimLeft(indent(ofTheirSessions.page(q)), " ") + `
-    SELECT s.*, arraySlice(arraySort(arrayConcat(s.lines, f.lines)), 1, ` + MaxSessionEvents + `) AS happened, v.lines AS measured
+var perTheirSession = &Source{
+	Paged: true, Tables: []string{"aliases", "errors", "vitals"}, Build: func(q *query) string {
+		source := "multiIf(" + customEvent + ", '\"custom\"', " + outgoing + ", '\"outgoing_link\"', '\"analytics\"')"
+		own := linesOf("events", onPageDays, jsonLines(append(slices.Clone(eventLine), source)...),
+			"e.session_id AS session_id", "min(e.event_time) AS first", "max(e.event_time) AS last",
+			sessionDuration+" AS took", "countIf("+pageView+") AS views",
+			"uniqExactIf(e.path, "+pageView+" AND e.path != '') AS pages",
+			firstKnown("e.device")+" AS device", firstKnown("e.browser")+" AS browser", firstKnown("e.os")+" AS os",
+			"argMinIf((e.country, e.region), (e.event_time, e.event_key), e.country != '') AS place",
+			"argMinIf(e.referrer, (e.event_time, e.event_key), "+pageView+") AS referrer", "any("+numberOnOne+") AS number",
+		)
+		errors := linesOf("errors", "", jsonLines(
+			"toJSONString(e.event_id)", jsonTime("e.event_time"), "toJSONString(CAST(e.name, 'String'))", "toJSONString(e.path)",
+			"toJSONString(map('message', e.message))", `'"error"'`,
+		))
+		vitals := linesOf("vitals", "", jsonLines("toJSONString(CAST(e.name, 'String'))", "toJSONString(e.value)",
+			jsonTime("e.event_time"), "toJSONString(e.path)"))
+		return "(\n    WITH " + strings.TrimLeft(indent(ofTheirSessions.page(q)), " ") + `
+    SELECT s.*, arraySlice(arraySort(arrayConcat(s.lines, f.lines)), 1, ` + MaxSessionEvents +
+			`) AS happened, v.lines AS measured
     FROM ` + strings.TrimLeft(indent(own), " ") + ` AS s
     LEFT JOIN ` + strings.TrimLeft(indent(errors), " ") + ` AS f ON f.id = s.session_id
     LEFT JOIN ` + strings.TrimLeft(indent(vitals), " ") + ` AS v ON v.id = s.session_id
 ) AS e`
-}}
+	},
+}
 
 // showDuration writes seconds as people do.
 func showDuration(text string) string {
@@ -135,81 +146,235 @@ var profileTypes = []Type{
 	{
 		Name: "profile_list", Aliases: []string{"profiles"}, Subjects: Website,
 		Title: "Profiles", Category: "Profiles", Tags: []string{"profiles"}, Visualization: "table",
-		Description: "Users and visitors with what they did in the range, latest first; filters choose those with an event that passes all of them.",
+		Description: "Users and visitors with what they did in the range, latest first; filters choose those with an " +
+			"event that passes all of them.",
 		Columns: []Column{
-			{Name: "visitor_id", Type: String, Label: "Visitor", Description: "Latest anonymous id, as stored; empty where there is none.", Example: "anon_5f0c1a", Expr: lastKnown("e.anonymous_id")},
-			{Name: "profile_id", Type: String, Label: "User", Description: "The caller's own user id; empty for a visitor who is no user.", Example: "user_42", Expr: "max(e.profile)"},
-			{Name: "display_name", Type: String, Label: "Name", Description: "The trait display_name, else name.", Example: "Ada", Expr: "max(e.display_name)"},
-			{Name: "email", Type: String, Label: "Email", Description: "The trait email.", Example: "ada@example.com", Expr: "max(e.email)"},
-			{Name: "first_visit", Type: Datetime, Label: "First", Description: "Time of the first event in the range.", Example: "2026-03-01T08:12:45.120Z", Expr: "min(e.event_time)"},
-			{Name: "last_visit", Type: Datetime, Label: "Last", Description: "Time of the last event in the range.", Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)"},
-			{Name: "session_count", Type: Number, Label: "Sessions", Description: "Distinct session ids.", Example: "4", Expr: sessions},
-			{Name: "total_events", Type: Number, Label: "Events", Description: "All events, page views included.", Example: "58", Expr: "count()"},
+			{
+				Name:        "visitor_id",
+				Type:        String,
+				Label:       "Visitor",
+				Description: "Latest anonymous id, as stored; empty where there is none.",
+				Example:     "anon_5f0c1a",
+				Expr:        lastKnown("e.anonymous_id"),
+			},
+			{
+				Name:        "profile_id",
+				Type:        String,
+				Label:       "User",
+				Description: "The caller's own user id; empty for a visitor who is no user.",
+				Example:     "user_42",
+				Expr:        "max(e.profile)",
+			},
+			{
+				Name: "display_name", Type: String, Label: "Name", Description: "The trait display_name, else name.",
+				Example: "Ada", Expr: "max(e.display_name)",
+			},
+			{
+				Name: "email", Type: String, Label: "Email", Description: "The trait email.", Example: "ada@example.com",
+				Expr: "max(e.email)",
+			},
+			{
+				Name: "first_visit", Type: Datetime, Label: "First", Description: "Time of the first event in the range.",
+				Example: "2026-03-01T08:12:45.120Z", Expr: "min(e.event_time)",
+			},
+			{
+				Name: "last_visit", Type: Datetime, Label: "Last", Description: "Time of the last event in the range.",
+				Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)",
+			},
+			{
+				Name: "session_count", Type: Number, Label: "Sessions", Description: "Distinct session ids.", Example: "4",
+				Expr: sessions,
+			},
+			{
+				Name: "total_events", Type: Number, Label: "Events", Description: "All events, page views included.", Example: "58",
+				Expr: "count()",
+			},
 			{Name: "unique_pages", Type: Number, Label: "Pages", Description: "Distinct paths.", Example: "9", Expr: pages},
-			{Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2, as last told.", Example: "AT", Expr: "argMaxIf(e.country, (e.event_time, e.event_key), e.country != '')"},
-			{Name: "region", Type: String, Label: "Region", Description: "Region of that country.", Example: "Styria", Expr: "argMaxIf(e.region, (e.event_time, e.event_key), e.country != '')"},
-			{Name: "device_type", Type: String, Label: "Device", Description: "Kind of device, as last told.", Example: "desktop", Expr: lastKnown("e.device")},
-			{Name: "browser_name", Type: String, Label: "Browser", Description: "Browser, as last told.", Example: "Firefox", Expr: lastKnown("e.browser")},
-			{Name: "os_name", Type: String, Label: "System", Description: "Operating system, as last told.", Example: "Windows", Expr: lastKnown("e.os")},
-			{Name: "referrer", Type: String, Label: "Referrer", Description: "Address that led to the first page view.", Example: "https://www.google.com/", Expr: "argMinIf(e.referrer, (e.event_time, e.event_key), " + pageView + ")"},
-			{Name: "custom_event_count", Type: Number, Label: "Custom events", Description: "Custom events.", Example: "3", Expr: "countIf(" + customEvent + ")"},
-			{Name: "unique_event_names", Type: Number, Label: "Event names", Description: "Distinct names of custom events.", Example: "2", Expr: "uniqExactIf(e.name, " + customEvent + ")"},
+			{
+				Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2, as last told.", Example: "AT",
+				Expr: "argMaxIf(e.country, (e.event_time, e.event_key), e.country != '')",
+			},
+			{
+				Name: "region", Type: String, Label: "Region", Description: "Region of that country.", Example: "Styria",
+				Expr: "argMaxIf(e.region, (e.event_time, e.event_key), e.country != '')",
+			},
+			{
+				Name: "device_type", Type: String, Label: "Device", Description: "Kind of device, as last told.",
+				Example: "desktop", Expr: lastKnown("e.device"),
+			},
+			{
+				Name: "browser_name", Type: String, Label: "Browser", Description: "Browser, as last told.", Example: "Firefox",
+				Expr: lastKnown("e.browser"),
+			},
+			{
+				Name: "os_name", Type: String, Label: "System", Description: "Operating system, as last told.", Example: "Windows",
+				Expr: lastKnown("e.os"),
+			},
+			{
+				Name: "referrer", Type: String, Label: "Referrer", Description: "Address that led to the first page view.",
+				Example: "https://www.google.com/", Expr: "argMinIf(e.referrer, (e.event_time, e.event_key), " + pageView + ")",
+			},
+			{
+				Name: "custom_event_count", Type: Number, Label: "Custom events", Description: "Custom events.", Example: "3",
+				Expr: "countIf(" + customEvent + ")",
+			},
+			{
+				Name: "unique_event_names", Type: Number, Label: "Event names", Description: "Distinct names of custom events.",
+				Example: "2", Expr: "uniqExactIf(e.name, " + customEvent + ")",
+			},
 		},
 		Filters: eventFilters, Measures: []string{"session_count", "total_events", "unique_pages"},
-		Sorts: []string{"last_visit", "first_visit", "session_count", "total_events", "unique_pages"}, DefaultLimit: 25, Lists: true,
-		From: perPersonEvent, GroupBy: "e.person", OrderBy: "last_visit", Desc: true, Tie: "e.person",
+		Sorts: []string{"last_visit", "first_visit", "session_count", "total_events", "unique_pages"}, DefaultLimit: 25,
+		Lists: true,
+		From:  perPersonEvent, GroupBy: "e.person", OrderBy: "last_visit", Desc: true, Tie: "e.person",
 	},
 	{
 		Name: "profile_detail", Subjects: Website,
 		Title: "Profile", Category: "Profiles", Tags: []string{"profiles"}, Visualization: "table",
-		Description: "What a user or visitor did in the range. The filter anonymous_id takes an anonymous id or a user id; a visitor who is known to be a user is that user.",
+		Description: "What a user or visitor did in the range. The filter anonymous_id takes an anonymous id or a user " +
+			"id; a visitor who is known to be a user is that user.",
 		Columns: []Column{
-			{Name: "visitor_id", Type: String, Label: "Visitor", Description: "Latest anonymous id, as stored; empty where there is none.", Example: "anon_5f0c1a", Expr: "argMaxIf(e.visitor, e.last, e.visitor != '')"},
-			{Name: "first_visit", Type: Datetime, Label: "First", Description: "Time of the first event in the range.", Example: "2026-03-01T08:12:45.120Z", Expr: "min(e.first)"},
-			{Name: "last_visit", Type: Datetime, Label: "Last", Description: "Time of the last event in the range.", Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.last)"},
-			{Name: "total_sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids.", Example: "4", Expr: "countIf(e.session != '')"},
-			{Name: "total_pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "31", Expr: "sum(e.views)"},
-			{Name: "total_duration", Type: Number, Label: "Duration", Unit: seconds, Description: "What the sessions took together, to the millisecond.", Example: "3725.25", Expr: "round(sum(e.took), 3)"},
-			{Name: "total_duration_formatted", Type: String, Label: "Duration", Description: "The same for people.", Example: "1h 2m 5s", Expr: "toString(total_duration)", Show: showDuration},
-			{Name: "profile_id", Type: String, Label: "User", Description: "The caller's own user id; empty for a visitor who is no user.", Example: "user_42", Expr: "max(e.profile)"},
-			{Name: "device", Type: String, Label: "Device", Description: "Kind of device, as last told.", Example: "desktop", Expr: "argMaxIf(e.device, e.last, e.device != '')"},
-			{Name: "browser", Type: String, Label: "Browser", Description: "Browser, as last told.", Example: "Firefox", Expr: "argMaxIf(e.browser, e.last, e.browser != '')"},
-			{Name: "os", Type: String, Label: "System", Description: "Operating system, as last told.", Example: "Windows", Expr: "argMaxIf(e.os, e.last, e.os != '')"},
-			{Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2, as last told.", Example: "AT", Expr: "argMaxIf(e.place.1, e.last, e.place.1 != '')"},
-			{Name: "region", Type: String, Label: "Region", Description: "Region of that country.", Example: "Styria", Expr: "argMaxIf(e.place.2, e.last, e.place.1 != '')"},
+			{
+				Name:        "visitor_id",
+				Type:        String,
+				Label:       "Visitor",
+				Description: "Latest anonymous id, as stored; empty where there is none.",
+				Example:     "anon_5f0c1a",
+				Expr:        "argMaxIf(e.visitor, e.last, e.visitor != '')",
+			},
+			{
+				Name: "first_visit", Type: Datetime, Label: "First", Description: "Time of the first event in the range.",
+				Example: "2026-03-01T08:12:45.120Z", Expr: "min(e.first)",
+			},
+			{
+				Name: "last_visit", Type: Datetime, Label: "Last", Description: "Time of the last event in the range.",
+				Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.last)",
+			},
+			{
+				Name: "total_sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids.", Example: "4",
+				Expr: "countIf(e.session != '')",
+			},
+			{
+				Name: "total_pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "31",
+				Expr: "sum(e.views)",
+			},
+			{
+				Name: "total_duration", Type: Number, Label: "Duration", Unit: seconds,
+				Description: "What the sessions took together, to the millisecond.", Example: "3725.25",
+				Expr: "round(sum(e.took), 3)",
+			},
+			{
+				Name: "total_duration_formatted", Type: String, Label: "Duration", Description: "The same for people.",
+				Example: "1h 2m 5s", Expr: "toString(total_duration)", Show: showDuration,
+			},
+			{
+				Name:        "profile_id",
+				Type:        String,
+				Label:       "User",
+				Description: "The caller's own user id; empty for a visitor who is no user.",
+				Example:     "user_42",
+				Expr:        "max(e.profile)",
+			},
+			{
+				Name: "device", Type: String, Label: "Device", Description: "Kind of device, as last told.", Example: "desktop",
+				Expr: "argMaxIf(e.device, e.last, e.device != '')",
+			},
+			{
+				Name: "browser", Type: String, Label: "Browser", Description: "Browser, as last told.", Example: "Firefox",
+				Expr: "argMaxIf(e.browser, e.last, e.browser != '')",
+			},
+			{
+				Name: "os", Type: String, Label: "System", Description: "Operating system, as last told.", Example: "Windows",
+				Expr: "argMaxIf(e.os, e.last, e.os != '')",
+			},
+			{
+				Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2, as last told.", Example: "AT",
+				Expr: "argMaxIf(e.place.1, e.last, e.place.1 != '')",
+			},
+			{
+				Name: "region", Type: String, Label: "Region", Description: "Region of that country.", Example: "Styria",
+				Expr: "argMaxIf(e.place.2, e.last, e.place.1 != '')",
+			},
 		},
-		Filters: eventFilters, Means: whose, Requires: []string{"anonymous_id"}, Sorts: []string{"last_visit"}, DefaultLimit: 25, Lists: true,
+		Filters: eventFilters, Means: whose, Requires: []string{"anonymous_id"}, Sorts: []string{"last_visit"},
+		DefaultLimit: 25, Lists: true,
 		From: perPersonSession, GroupBy: "e.person", OrderBy: "last_visit", Desc: true, Tie: "e.person",
 	},
 	{
 		Name: "profile_sessions", Subjects: Website,
 		Title: "Sessions of a profile", Category: "Profiles", Tags: []string{"profiles", "sessions"}, Visualization: "table",
-		Description: "The sessions of a user or visitor with all that happened in them, latest first. The filter anonymous_id takes an anonymous id or a user id.",
+		Description: "The sessions of a user or visitor with all that happened in them, latest first. The filter " +
+			"anonymous_id takes an anonymous id or a user id.",
 		Columns: []Column{
-			{Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4", Expr: "e.session_id"},
-			{Name: "session_name", Type: String, Label: "Name", Description: "Session and its number, from the first in the range.", Example: "Session 1", Expr: "concat('Session ', toString(e.number))"},
-			{Name: "first_visit", Type: Datetime, Label: "First", Description: "Time of its first event in the range.", Example: "2026-03-29T11:12:00.000Z", Expr: "e.first"},
-			{Name: "last_visit", Type: Datetime, Label: "Last", Description: "Time of its last event in the range.", Example: "2026-03-29T11:30:00.000Z", Expr: "e.last"},
-			{Name: "duration", Type: Number, Label: "Duration", Unit: seconds, Description: "Time on page by its page exits, else from its first to its last event.", Example: "725", Expr: "round(e.took, 2)"},
-			{Name: "duration_formatted", Type: String, Label: "Duration", Description: "The same for people.", Example: "12m 5s", Expr: "toString(duration)", Show: showDuration},
-			{Name: "page_views", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "5", Expr: "e.views"},
-			{Name: "unique_pages", Type: Number, Label: "Pages", Description: "Distinct paths of page views.", Example: "4", Expr: "e.pages"},
-			{Name: "device", Type: String, Label: "Device", Description: "Kind of device.", Example: "desktop", Expr: "e.device"},
+			{
+				Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4",
+				Expr: "e.session_id",
+			},
+			{
+				Name:        "session_name",
+				Type:        String,
+				Label:       "Name",
+				Description: "Session and its number, from the first in the range.",
+				Example:     "Session 1",
+				Expr:        "concat('Session ', toString(e.number))",
+			},
+			{
+				Name: "first_visit", Type: Datetime, Label: "First", Description: "Time of its first event in the range.",
+				Example: "2026-03-29T11:12:00.000Z", Expr: "e.first",
+			},
+			{
+				Name: "last_visit", Type: Datetime, Label: "Last", Description: "Time of its last event in the range.",
+				Example: "2026-03-29T11:30:00.000Z", Expr: "e.last",
+			},
+			{
+				Name: "duration", Type: Number, Label: "Duration", Unit: seconds,
+				Description: "Time on page by its page exits, else from its first to its last event.", Example: "725",
+				Expr: "round(e.took, 2)",
+			},
+			{
+				Name: "duration_formatted", Type: String, Label: "Duration", Description: "The same for people.", Example: "12m 5s",
+				Expr: "toString(duration)", Show: showDuration,
+			},
+			{
+				Name: "page_views", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "5",
+				Expr: "e.views",
+			},
+			{
+				Name: "unique_pages", Type: Number, Label: "Pages", Description: "Distinct paths of page views.", Example: "4",
+				Expr: "e.pages",
+			},
+			{
+				Name: "device", Type: String, Label: "Device", Description: "Kind of device.", Example: "desktop", Expr: "e.device",
+			},
 			{Name: "browser", Type: String, Label: "Browser", Description: "Browser.", Example: "Firefox", Expr: "e.browser"},
 			{Name: "os", Type: String, Label: "System", Description: "Operating system.", Example: "Windows", Expr: "e.os"},
-			{Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2.", Example: "AT", Expr: "e.place.1"},
-			{Name: "region", Type: String, Label: "Region", Description: "Region of that country.", Example: "Styria", Expr: "e.place.2"},
-			{Name: "referrer", Type: String, Label: "Referrer", Description: "Address that led to its first page view.", Example: "https://www.google.com/", Expr: "e.referrer"},
 			{
-				Name: "events", Type: JSON, Label: "Events", Example: `[["evt_1","2026-03-29T11:12:00.000Z","screen_view","/",{},"analytics"]]`, Expr: jsonArray("e.happened"),
-				Description: "The first " + MaxSessionEvents + " things that happened, in order, each an array of id, time, name, path, properties and source: analytics, custom, error or outgoing_link.",
+				Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2.", Example: "AT",
+				Expr: "e.place.1",
 			},
 			{
-				Name: "web_vitals", Type: JSON, Label: "Web vitals", Example: `[["LCP",1840.5,"2026-03-29T11:12:03.000Z","/"]]`, Expr: jsonArray("e.measured"),
-				Description: "The first " + MaxSessionEvents + " measurements, in order, each an array of metric, value, time and path.",
+				Name: "region", Type: String, Label: "Region", Description: "Region of that country.", Example: "Styria",
+				Expr: "e.place.2",
+			},
+			{
+				Name: "referrer", Type: String, Label: "Referrer", Description: "Address that led to its first page view.",
+				Example: "https://www.google.com/", Expr: "e.referrer",
+			},
+			{
+				Name: "events", Type: JSON, Label: "Events",
+				Example: `[["evt_1","2026-03-29T11:12:00.000Z","screen_view","/",{},"analytics"]]`, Expr: jsonArray("e.happened"),
+				Description: "The first " + MaxSessionEvents + " things that happened, in order, each an array of id, time, " +
+					"name, path, properties and source: analytics, custom, error or outgoing_link.",
+			},
+			{
+				Name: "web_vitals", Type: JSON, Label: "Web vitals", Example: `[["LCP",1840.5,"2026-03-29T11:12:03.000Z","/"]]`,
+				Expr: jsonArray("e.measured"),
+				Description: "The first " + MaxSessionEvents +
+					" measurements, in order, each an array of metric, value, time and path.",
 			},
 		},
-		Filters: eventFilters, Means: whose, Requires: []string{"anonymous_id"}, Sorts: []string{"last_visit", "first_visit", "page_views"}, DefaultLimit: 25, Lists: true,
+		Filters: eventFilters, Means: whose, Requires: []string{"anonymous_id"},
+		Sorts: []string{"last_visit", "first_visit", "page_views"}, DefaultLimit: 25, Lists: true,
 		From: perTheirSession, OrderBy: "last_visit", Desc: true, Tie: "e.session_id",
 	},
 }

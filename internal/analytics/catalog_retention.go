@@ -19,7 +19,8 @@ var perCohort = &Source{Build: func(q *query) string {
 	buckets := q.rng.Buckets(g)
 	q.params = append(q.params, secondsParam("periods", buckets), stringsParam("period_labels", labelsOf(buckets)))
 	return strings.NewReplacer("{activated}", isEvent("activation_event"), "{returned}", isEvent("return_event"),
-		"{at}", "indexOf({periods:Array(UInt32)}, roundDown(toUnixTimestamp(e.event_time), {periods:Array(UInt32)}))").Replace(`(
+		"{at}",
+		"indexOf({periods:Array(UInt32)}, roundDown(toUnixTimestamp(e.event_time), {periods:Array(UInt32)}))").Replace(`(
     SELECT {by}cohort AS cohort_at, since, size, if(since = 0, size, returned.2[indexOf(returned.1, cohort + since)]) AS still
     FROM (
         SELECT {by}cohort, count() AS size, sumMap(returns, arrayWithConstant(length(returns), 1)) AS returned
@@ -75,17 +76,45 @@ var retentionTypes = []Type{
 		Description: "Of the visitors who first did something in a period, how many came back in each period after it. " +
 			"Visitors are anonymous ids, and profile ids of events without one.",
 		Columns: []Column{
-			{Name: "cohort", Type: String, Label: "Cohort", Description: "Day on which the cohort's period begins, in the request's time zone.", Example: "2026-03-01", Expr: "{period_labels:Array(String)}[cohort_at]"},
-			{Name: "period", Type: Number, Label: "Period", Description: "How many periods later; 0 is the cohort's own.", Example: "1", Expr: "since"},
-			{Name: "cohort_size", Type: Number, Label: "Cohort size", Description: "Visitors of the cohort.", Example: "120", Expr: "size"},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Those of them who did the return event in the period; of period 0 all.", Example: "48", Expr: "still"},
-			{Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of the cohort.", Example: "40", Expr: "round(100 * still / size, 2)"},
+			{
+				Name:        "cohort",
+				Type:        String,
+				Label:       "Cohort",
+				Description: "Day on which the cohort's period begins, in the request's time zone.",
+				Example:     "2026-03-01",
+				Expr:        "{period_labels:Array(String)}[cohort_at]",
+			},
+			{
+				Name: "period", Type: Number, Label: "Period", Description: "How many periods later; 0 is the cohort's own.",
+				Example: "1", Expr: "since",
+			},
+			{
+				Name: "cohort_size", Type: Number, Label: "Cohort size", Description: "Visitors of the cohort.", Example: "120",
+				Expr: "size",
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors",
+				Description: "Those of them who did the return event in the period; of period 0 all.", Example: "48", Expr: "still",
+			},
+			{
+				Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of the cohort.", Example: "40",
+				Expr: "round(100 * still / size, 2)",
+			},
 		},
 		Filters: eventFilters, Sorts: []string{"cohort", "period", "visitors"}, DefaultLimit: MaxLimit,
 		Options: []Option{
-			{Name: "activation_event", Kind: OptionText, Max: maxEventNameLen, Doc: "Name of the event that makes a visitor part of a cohort, by the first one of the range; any event when it is not given."},
-			{Name: "return_event", Kind: OptionText, Max: maxEventNameLen, Doc: "Name of the event that counts as coming back; any event when it is not given."},
-			{Name: "period", Kind: OptionText, Default: "week", OneOf: []string{"day", "week", "month"}, Doc: "Length of the periods. Weeks begin on Sunday; the first period begins with the range."},
+			{Name: "activation_event", Kind: OptionText, Max: maxEventNameLen, Doc: "Name of the event that makes a visitor " +
+				"part of a cohort, by the first one of the range; any event when it is not given."},
+			{
+				Name: "return_event",
+				Kind: OptionText,
+				Max:  maxEventNameLen,
+				Doc:  "Name of the event that counts as coming back; any event when it is not given.",
+			},
+			{
+				Name: "period", Kind: OptionText, Default: "week", OneOf: []string{"day", "week", "month"},
+				Doc: "Length of the periods. Weeks begin on Sunday; the first period begins with the range.",
+			},
 		},
 		From: perCohort, Where: "(e.anonymous_id != '' OR e.profile_id != '')",
 		GroupBy: "cohort_at, since, size, still", OrderBy: "cohort", Tie: "cohort_at, since",
@@ -94,19 +123,49 @@ var retentionTypes = []Type{
 	{
 		Name: "identified_profile_retention", Subjects: Website | Organization,
 		Title: "Retention of users", Category: "Retention", Tags: []string{"profiles", "cohorts"}, Visualization: "metric",
-		Description: "Of the users, by their profile ids, who did one thing in the range, how many did another within some days.",
+		Description: "Of the users, by their profile ids, who did one thing in the range, how many did another within " +
+			"some days.",
 		Columns: []Column{
-			{Name: "activated_profiles", Type: Number, Label: "Activated", Description: "Profile ids with the activation event in the range.", Example: "120", Expr: "count()"},
-			{Name: "eligible_profiles", Type: Number, Label: "Eligible", Description: "Those whose days were over when observation ended.", Example: "96", Expr: "countIf(eligible)"},
-			{Name: "retained_profiles", Type: Number, Label: "Retained", Description: "Eligible ones with the return event after the first activation, within the days.", Example: "60", Expr: "countIf(retained)"},
-			{Name: "retention_rate", Type: Number, Label: "Retention", Unit: percent, Description: "Retained of the eligible.", Example: "62.5", Expr: "if(countIf(eligible) = 0, 0, round(100 * countIf(retained) / countIf(eligible), 2))"},
+			{
+				Name: "activated_profiles", Type: Number, Label: "Activated",
+				Description: "Profile ids with the activation event in the range.", Example: "120", Expr: "count()",
+			},
+			{
+				Name: "eligible_profiles", Type: Number, Label: "Eligible",
+				Description: "Those whose days were over when observation ended.", Example: "96", Expr: "countIf(eligible)",
+			},
+			{
+				Name:        "retained_profiles",
+				Type:        Number,
+				Label:       "Retained",
+				Description: "Eligible ones with the return event after the first activation, within the days.",
+				Example:     "60",
+				Expr:        "countIf(retained)",
+			},
+			{
+				Name: "retention_rate", Type: Number, Label: "Retention", Unit: percent, Description: "Retained of the eligible.",
+				Example: "62.5", Expr: "if(countIf(eligible) = 0, 0, round(100 * countIf(retained) / countIf(eligible), 2))",
+			},
 		},
 		Filters: eventFilters, DefaultLimit: 1,
 		Options: []Option{
-			{Name: "activation_event", Kind: OptionText, Required: true, Min: 1, Max: maxEventNameLen, Doc: "Name of the event that activates a user.", Example: `"signup"`},
-			{Name: "return_event", Kind: OptionText, Required: true, Min: 1, Max: maxEventNameLen, Doc: "Name of the event by which a user comes back.", Example: `"purchase"`},
-			{Name: "horizon_days", Kind: OptionInteger, Required: true, OneOf: []string{"7", "30"}, Min: 7, Max: 30, Doc: "Within how many days of 24 hours.", Example: `7`},
-			{Name: "observation_end", Kind: OptionMoment, Doc: "Day, included, or moment, excluded, until which events count; the end of the range when it is not given."},
+			{
+				Name: "activation_event", Kind: OptionText, Required: true, Min: 1, Max: maxEventNameLen,
+				Doc: "Name of the event that activates a user.", Example: `"signup"`,
+			},
+			{
+				Name: "return_event", Kind: OptionText, Required: true, Min: 1, Max: maxEventNameLen,
+				Doc: "Name of the event by which a user comes back.", Example: `"purchase"`,
+			},
+			{
+				Name: "horizon_days", Kind: OptionInteger, Required: true, OneOf: []string{"7", "30"}, Min: 7, Max: 30,
+				Doc: "Within how many days of 24 hours.", Example: `7`,
+			},
+			{
+				Name: "observation_end",
+				Kind: OptionMoment,
+				Doc:  "Day, included, or moment, excluded, until which events count; the end of the range when it is not given.",
+			},
 		},
 		From: perActivated, Where: "e.profile_id != ''",
 		Groups: visitorGroups,

@@ -7,11 +7,25 @@ import (
 
 // Columns of what visitors view pages with.
 var (
-	viewSessions   = Column{Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions with such a page view.", Example: "251", Expr: sessions}
-	viewedWith     = Column{Name: "device_type", Type: String, Label: "Device", Description: "Kind of device.", Example: "desktop", Expr: "e.device"}
-	browserName    = Column{Name: "browser_name", Type: String, Label: "Browser", Description: "Browser.", Example: "Firefox", Expr: "e.browser"}
-	browserRelease = Column{Name: "browser_version", Type: String, Label: "Version", Description: "Its version; empty where it is not known.", Example: "143.0", Expr: "e.browser_version"}
-	viewportSize   = Column{Name: "viewport_size", Type: String, Label: "Viewport", Description: "Width and height of the window's inside.", Example: "1280x720", Expr: "e.viewport"}
+	viewSessions = Column{
+		Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions with such a page view.",
+		Example: "251", Expr: sessions,
+	}
+	viewedWith = Column{
+		Name: "device_type", Type: String, Label: "Device", Description: "Kind of device.", Example: "desktop",
+		Expr: "e.device",
+	}
+	browserName = Column{
+		Name: "browser_name", Type: String, Label: "Browser", Description: "Browser.", Example: "Firefox", Expr: "e.browser",
+	}
+	browserRelease = Column{
+		Name: "browser_version", Type: String, Label: "Version", Description: "Its version; empty where it is not known.",
+		Example: "143.0", Expr: "e.browser_version",
+	}
+	viewportSize = Column{
+		Name: "viewport_size", Type: String, Label: "Viewport", Description: "Width and height of the window's inside.",
+		Example: "1280x720", Expr: "e.viewport",
+	}
 )
 
 // withVersion is the name of a program and its version, if that is known.
@@ -47,27 +61,35 @@ var (
 )
 
 var technologyTypes = []Type{
-	breakdown("browser_name", "Technology", "Browser", "e.browser", "Page views per browser, most first.", "Firefox", "browsers"),
+	breakdown("browser_name", "Technology", "Browser", "e.browser", "Page views per browser, most first.",
+		"Firefox", "browsers"),
 	viewsBy("browsers_grouped", "Browsers and versions", "Page views per browser and version, most first.", browserFields,
 		nameOf("Browser", "Browser and version.", "Firefox 143.0", withVersion("e.browser", "e.browser_version")),
 		browserName, browserRelease, viewCount, viewVisitors, viewSessions),
-	viewsBy("browser_versions", "Browser versions", "Share of page views per browser and version, most first.", browserFields,
-		browserName, browserRelease, viewCount, viewVisitors, viewShare),
-	breakdown("os_name", "Technology", "Operating system", "e.os", "Page views per operating system, most first.", "Windows", "operating_systems"),
-	viewsBy("os_versions", "Operating systems and versions", "Page views per operating system and version, most first.", []string{"e.os", "e.os_version"},
-		nameOf("Operating system", "Operating system and version.", "Windows 10", withVersion("e.os", "e.os_version")), viewCount, viewVisitors),
+	viewsBy("browser_versions", "Browser versions", "Share of page views per browser and version, most first.",
+		browserFields, browserName, browserRelease, viewCount, viewVisitors, viewShare),
+	breakdown("os_name", "Technology", "Operating system", "e.os", "Page views per operating system, most first.",
+		"Windows", "operating_systems"),
+	viewsBy("os_versions", "Operating systems and versions", "Page views per operating system and version, most first.",
+		[]string{"e.os", "e.os_version"},
+		nameOf("Operating system", "Operating system and version.", "Windows 10", withVersion("e.os", "e.os_version")),
+		viewCount, viewVisitors),
 	breakdown("device_types", "Technology", "Device", "e.device", "Page views per kind of device, most first.", "desktop"),
-	viewsBy("screen_resolutions", "Screen sizes", "Page views per size of the screen, most first.", []string{"e.screen"}, screenSize, viewCount, viewVisitors),
-	viewsBy("screen_resolution", "Screen sizes of devices", "Page views per size of the screen and kind of device, most first.",
+	viewsBy("screen_resolutions", "Screen sizes", "Page views per size of the screen, most first.", []string{"e.screen"},
+		screenSize, viewCount, viewVisitors),
+	viewsBy("screen_resolution", "Screen sizes of devices",
+		"Page views per size of the screen and kind of device, most first.",
 		[]string{"e.screen", "e.device"}, screenSize, viewCount, viewVisitors, viewShare, viewedWith),
-	viewsBy("viewport_vs_resolution", "Viewports of devices", "Page views per size of the window's inside and kind of device, most first.",
+	viewsBy("viewport_vs_resolution", "Viewports of devices",
+		"Page views per size of the window's inside and kind of device, most first.",
 		[]string{"e.viewport", "e.device"}, viewportSize, viewVisitors, viewCount, viewedWith),
 	viewportPatterns, trafficSegments,
 }
 
 // viewportPatterns is about visitors more than views, and is ordered by them.
 var viewportPatterns = func() Type {
-	t := viewsBy("viewport_patterns", "Viewports", "Visitors and sessions per size of the window's inside, most visitors first.",
+	t := viewsBy("viewport_patterns", "Viewports",
+		"Visitors and sessions per size of the window's inside, most visitors first.",
 		[]string{"e.viewport"}, viewportSize, viewVisitors, viewSessions, viewShare)
 	t.Sorts, t.OrderBy = []string{"visitors", "sessions"}, "visitors"
 	return t
@@ -97,9 +119,13 @@ var trafficSegments = func() Type {
 	return Type{
 		Name: "traffic_segments", Subjects: Website | Organization,
 		Title: "Traffic segments", Category: "Technology", Tags: []string{"breakdown"}, Visualization: "table",
-		Description: "Page views per value of each of " + strings.Join(list, ", ") + ", most first; those without a value are left out.",
+		Description: "Page views per value of each of " + strings.Join(list, ", ") +
+			", most first; those without a value are left out.",
 		Columns: []Column{
-			{Name: "dimension", Type: String, Label: "Dimension", Description: "Field that the page views are cut by.", Example: "device_type", Expr: dimension},
+			{
+				Name: "dimension", Type: String, Label: "Dimension", Description: "Field that the page views are cut by.",
+				Example: "device_type", Expr: dimension,
+			},
 			{Name: "value", Type: String, Label: "Value", Description: "Value of the field.", Example: "desktop", Expr: value},
 			viewCount, viewSessions,
 		},

@@ -23,7 +23,9 @@ func TestEveryTypeIsComplete(t *testing.T) {
 				t.Errorf("Lookup(%q) is not %s", name, typ.Name)
 			}
 		}
-		for what, text := range map[string]string{"title": typ.Title, "category": typ.Category, "visualization": typ.Visualization} {
+		for what, text := range map[string]string{
+			"title": typ.Title, "category": typ.Category, "visualization": typ.Visualization,
+		} {
 			if text == "" {
 				t.Errorf("%s has no %s", typ.Name, what)
 			}
@@ -36,7 +38,8 @@ func TestEveryTypeIsComplete(t *testing.T) {
 		}
 		for _, name := range typ.Groups {
 			field := findField(name)
-			if field == nil || field.Name != name || slices.ContainsFunc(typ.groups, func(c Column) bool { return c.Name == name }) {
+			if field == nil || field.Name != name ||
+				slices.ContainsFunc(typ.groups, func(c Column) bool { return c.Name == name }) {
 				t.Errorf("%s: cannot be cut by %s", typ.Name, name)
 			}
 		}
@@ -96,23 +99,30 @@ func TestEveryColumnSaysWhatItIs(t *testing.T) {
 
 const (
 	vitalColumns    = "name visitors p50_lcp p50_fcp p50_cls p50_inp p50_ttfb samples"
-	webVitalColumns = "name visitors avg_fcp p50_fcp avg_lcp p50_lcp p75_lcp avg_cls p50_cls avg_inp p75_inp avg_ttfb measurements"
+	webVitalColumns = "name visitors avg_fcp p50_fcp avg_lcp p50_lcp p75_lcp avg_cls p50_cls avg_inp p75_inp avg_ttfb " +
+		"measurements"
 )
 
 // The columns are a contract with callers.
 func TestColumnsOfTheTypes(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"summary_metrics":                    "pageviews unique_visitors sessions bounce_rate median_session_duration total_events",
-		"events_by_date":                     "date pageviews visitors sessions bounce_rate median_session_duration pages_per_session",
-		"top_pages":                          "name pageviews visitors percentage",
-		"custom_events":                      "name total_events unique_users unique_sessions last_occurrence first_occurrence events_with_properties percentage",
-		"custom_events_summary":              "total_events unique_event_types unique_users unique_sessions unique_pages",
-		"custom_events_trends":               "date total_events unique_event_types unique_users unique_sessions unique_pages",
-		"custom_events_by_path":              "name total_events unique_event_types unique_users",
-		"custom_events_recent":               "event_name namespace path source properties anonymous_id session_id timestamp",
-		"top_referrers":                      "name pageviews visitors percentage referrer source domain referrer_type parsed_referrer",
-		"traffic_sources":                    "name pageviews visitors percentage referrer source domain referrer_type parsed_referrer",
+		"summary_metrics": "pageviews unique_visitors sessions bounce_rate median_session_duration " +
+			"total_events",
+		"events_by_date": "date pageviews visitors sessions bounce_rate median_session_duration " +
+			"pages_per_session",
+		"top_pages": "name pageviews visitors percentage",
+		"custom_events": "name total_events unique_users unique_sessions last_occurrence " +
+			"first_occurrence events_with_properties percentage",
+		"custom_events_summary": "total_events unique_event_types unique_users unique_sessions unique_pages",
+		"custom_events_trends": "date total_events unique_event_types unique_users unique_sessions " +
+			"unique_pages",
+		"custom_events_by_path": "name total_events unique_event_types unique_users",
+		"custom_events_recent":  "event_name namespace path source properties anonymous_id session_id timestamp",
+		"top_referrers": "name pageviews visitors percentage referrer source domain referrer_type " +
+			"parsed_referrer",
+		"traffic_sources": "name pageviews visitors percentage referrer source domain referrer_type " +
+			"parsed_referrer",
 		"utm_sources":                        "name pageviews visitors percentage",
 		"utm_content":                        "name pageviews visitors percentage",
 		"browser_name":                       "name pageviews visitors percentage",
@@ -121,48 +131,57 @@ func TestColumnsOfTheTypes(t *testing.T) {
 		"custom_events_trends_by_event":      "date event_name total_events",
 		"custom_event_properties":            "name property_key property_value count",
 		"custom_events_property_cardinality": "event_name property_key unique_values occurrences",
-		"custom_events_property_classification": "event_name property_key cardinality total_count coverage_ratio avg_length max_length " +
+		"custom_events_property_classification": "event_name property_key cardinality total_count coverage_ratio " +
+			"avg_length max_length " +
 			"is_numeric is_boolean is_date_like is_url_like inferred_type render_strategy sample_values",
 		"custom_events_property_top_values":   "event_name property_key property_value count total percentage rank",
 		"custom_events_property_distribution": "event_name property_key property_value count total percentage cardinality",
-		"custom_events_discovery":             "event_name total_events unique_users unique_sessions property_key unique_values top_values",
-		"browsers_grouped":                    "name browser_name browser_version pageviews visitors sessions",
-		"browser_versions":                    "browser_name browser_version pageviews visitors percentage",
-		"os_versions":                         "name pageviews visitors",
-		"screen_resolutions":                  "name pageviews visitors",
-		"screen_resolution":                   "name pageviews visitors percentage device_type",
-		"viewport_vs_resolution":              "viewport_size visitors pageviews device_type",
-		"viewport_patterns":                   "viewport_size visitors sessions percentage",
-		"traffic_segments":                    "dimension value pageviews sessions",
-		"timezone":                            "name pageviews visitors percentage",
-		"language":                            "name pageviews visitors percentage",
-		"country":                             "name pageviews visitors percentage country_code country_name",
-		"region":                              "name pageviews visitors percentage country_code country_name country",
-		"city":                                "name pageviews visitors percentage country_code country_name country",
-		"recent_errors": "message stack path anonymous_id session_id timestamp filename lineno colno error_type browser_name browser_version " +
+		"custom_events_discovery": "event_name total_events unique_users unique_sessions property_key " +
+			"unique_values top_values",
+		"browsers_grouped":       "name browser_name browser_version pageviews visitors sessions",
+		"browser_versions":       "browser_name browser_version pageviews visitors percentage",
+		"os_versions":            "name pageviews visitors",
+		"screen_resolutions":     "name pageviews visitors",
+		"screen_resolution":      "name pageviews visitors percentage device_type",
+		"viewport_vs_resolution": "viewport_size visitors pageviews device_type",
+		"viewport_patterns":      "viewport_size visitors sessions percentage",
+		"traffic_segments":       "dimension value pageviews sessions",
+		"timezone":               "name pageviews visitors percentage",
+		"language":               "name pageviews visitors percentage",
+		"country":                "name pageviews visitors percentage country_code country_name",
+		"region":                 "name pageviews visitors percentage country_code country_name country",
+		"city":                   "name pageviews visitors percentage country_code country_name country",
+		"recent_errors": "message stack path anonymous_id session_id timestamp filename lineno colno error_type " +
+			"browser_name browser_version " +
 			"os_name os_version device_type country region",
-		"error_types":           "name count users last_seen",
-		"errors_by_type":        "name count users sessions",
-		"error_summary":         "totalErrors uniqueErrorTypes affectedUsers affectedSessions errorRate",
-		"vitals_overview":       "metric_name p50 p75 p90 p95 p99 avg_value samples",
-		"outbound_links":        "href text total_clicks unique_users unique_sessions percentage last_clicked",
-		"outbound_domains":      "domain total_clicks unique_users unique_links percentage",
-		"session_flow":          "from_path to_path name transitions sessions",
-		"ingestion_health":      "hour website_id accepted duplicates refused refusals bots excluded declined dead_lettered erased last_seen",
-		"errors_by_page":        "name errors users",
-		"error_trends":          "date errors users",
-		"error_frequency":       "date count",
-		"error_chart_data":      "date totalErrors affectedUsers",
-		"error_customer_impact": "profile_id display_name email errors error_types pages affected_sessions total_sessions affected_rate last_error first_seen last_seen",
+		"error_types":      "name count users last_seen",
+		"errors_by_type":   "name count users sessions",
+		"error_summary":    "totalErrors uniqueErrorTypes affectedUsers affectedSessions errorRate",
+		"vitals_overview":  "metric_name p50 p75 p90 p95 p99 avg_value samples",
+		"outbound_links":   "href text total_clicks unique_users unique_sessions percentage last_clicked",
+		"outbound_domains": "domain total_clicks unique_users unique_links percentage",
+		"session_flow":     "from_path to_path name transitions sessions",
+		"ingestion_health": "hour website_id accepted duplicates refused refusals bots excluded declined " +
+			"dead_lettered erased last_seen",
+		"errors_by_page":   "name errors users",
+		"error_trends":     "date errors users",
+		"error_frequency":  "date count",
+		"error_chart_data": "date totalErrors affectedUsers",
+		"error_customer_impact": "profile_id display_name email errors error_types pages affected_sessions total_sessions " +
+			"affected_rate last_error first_seen last_seen",
 		"error_route_continuation_comparison": "name errors error_sessions error_continued error_continuation_rate " +
 			"clean_sessions clean_continued clean_continuation_rate difference",
 		"error_fingerprints": "name count users sessions path error_type filename line stack last_seen",
 		"vitals_time_series": "date metric_name p50 p75 p90 p95 p99 samples",
 		"vitals_by_page":     "page metric_name p50 p75 p90 p95 p99 samples",
-		"vitals_by_country":  vitalColumns, "vitals_by_browser": vitalColumns, "vitals_by_region": vitalColumns, "vitals_by_city": vitalColumns,
-		"web_vitals_by_page": webVitalColumns, "web_vitals_by_browser": webVitalColumns, "web_vitals_by_country": webVitalColumns,
-		"web_vitals_by_os": webVitalColumns, "web_vitals_by_device": webVitalColumns, "web_vitals_by_region": webVitalColumns,
-		"web_vitals_time_series":       "date avg_fcp p50_fcp avg_lcp p50_lcp avg_cls p50_cls avg_inp p50_inp avg_ttfb p50_ttfb measurements",
+		"vitals_by_country":  vitalColumns, "vitals_by_browser": vitalColumns, "vitals_by_region": vitalColumns,
+		"vitals_by_city":     vitalColumns,
+		"web_vitals_by_page": webVitalColumns, "web_vitals_by_browser": webVitalColumns,
+		"web_vitals_by_country": webVitalColumns,
+		"web_vitals_by_os":      webVitalColumns, "web_vitals_by_device": webVitalColumns,
+		"web_vitals_by_region": webVitalColumns,
+		"web_vitals_time_series": "date avg_fcp p50_fcp avg_lcp p50_lcp avg_cls p50_cls avg_inp p50_inp avg_ttfb " +
+			"p50_ttfb measurements",
 		"paths":                        "step from_name to_name sessions percentage",
 		"retention":                    "cohort period cohort_size visitors percentage",
 		"funnel":                       "step name visitors conversion_rate step_conversion_rate median_seconds",

@@ -4,9 +4,17 @@ import "strings"
 
 // The columns that breakdowns of page views share.
 var (
-	viewCount    = Column{Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views.", Example: "402", Expr: "count()"}
-	viewVisitors = Column{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed one.", Example: "233", Expr: visitors}
-	viewShare    = Column{Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all page views of the range.", Example: "49.51", Expr: shareOfViews}
+	viewCount = Column{
+		Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views.", Example: "402", Expr: "count()",
+	}
+	viewVisitors = Column{
+		Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed one.",
+		Example: "233", Expr: visitors,
+	}
+	viewShare = Column{
+		Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all page views of the range.",
+		Example: "49.51", Expr: shareOfViews,
+	}
 )
 
 // breakdown is a type that says how many page views each value of a field has.
@@ -19,8 +27,9 @@ func breakdown(name, category, label, field, description, example string, aliase
 			{Name: "name", Type: String, Label: label, Description: "Value of the field.", Example: example, Expr: field},
 			viewCount, viewVisitors, viewShare,
 		},
-		Filters: viewFilters, Groups: eventGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit, Public: true,
-		Where: pageView, GroupBy: field, Keep: field + " != ''", OrderBy: "pageviews", Desc: true, Tie: field,
+		Filters: viewFilters, Groups: eventGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit,
+		Public: true,
+		Where:  pageView, GroupBy: field, Keep: field + " != ''", OrderBy: "pageviews", Desc: true, Tie: field,
 		Rollup: viewsRollup(strings.TrimPrefix(field, "e."), field, "", nil),
 	}
 }
@@ -29,7 +38,8 @@ func breakdown(name, category, label, field, description, example string, aliase
 // did one whose fields nobody filled.
 const (
 	referrerKind = "if(e.referrer_kind = '', 'direct', CAST(e.referrer_kind, 'String'))"
-	referrerName = "if(" + referrerKind + " = 'direct', 'Direct', if(e.referrer_name = '', e.referrer_host, e.referrer_name))"
+	referrerName = "if(" + referrerKind +
+		" = 'direct', 'Direct', if(e.referrer_name = '', e.referrer_host, e.referrer_name))"
 )
 
 const notInternal = " AND e.referrer_kind != 'internal'"
@@ -51,26 +61,55 @@ func referrers(name, title, description, by string, rollup *Rollup, aliases ...s
 		Name: name, Aliases: aliases, Subjects: Website | Organization,
 		Title: title, Category: "Traffic", Tags: []string{"traffic"}, Visualization: "table", Description: description,
 		Columns: []Column{
-			{Name: "name", Type: String, Label: "Source", Description: "Name of the site, such as Google; Direct without one.", Example: "Google", Expr: by},
+			{
+				Name: "name", Type: String, Label: "Source", Description: "Name of the site, such as Google; Direct without one.",
+				Example: "Google", Expr: by,
+			},
 			viewCount, viewVisitors, viewShare,
-			{Name: "referrer", Type: String, Label: "Referrer", Description: "One of the addresses that led there.", Example: "https://www.google.com/", Expr: "min(e.referrer)"},
-			{Name: "source", Type: String, Label: "Campaign source", Description: "One of the values of utm_source.", Example: "newsletter", Expr: "min(CAST(e.utm_source, 'String'))"},
-			{Name: "domain", Type: String, Label: "Domain", Description: "One of the hosts that led there.", Example: "google.com", Expr: "min(e.referrer_host)"},
-			{Name: "referrer_type", Type: String, Label: "Kind", Description: "direct, search, social, ai, email, video or other.", Example: "search", Expr: "min(" + referrerKind + ")"},
-			{Name: "parsed_referrer", Type: String, Label: "Parsed referrer", Description: "Name of the site; Direct without one.", Example: "Google", Expr: "min(" + referrerName + ")"},
+			{
+				Name: "referrer", Type: String, Label: "Referrer", Description: "One of the addresses that led there.",
+				Example: "https://www.google.com/", Expr: "min(e.referrer)",
+			},
+			{
+				Name: "source", Type: String, Label: "Campaign source", Description: "One of the values of utm_source.",
+				Example: "newsletter", Expr: "min(CAST(e.utm_source, 'String'))",
+			},
+			{
+				Name: "domain", Type: String, Label: "Domain", Description: "One of the hosts that led there.",
+				Example: "google.com", Expr: "min(e.referrer_host)",
+			},
+			{
+				Name:        "referrer_type",
+				Type:        String,
+				Label:       "Kind",
+				Description: "direct, search, social, ai, email, video or other.",
+				Example:     "search",
+				Expr:        "min(" + referrerKind + ")",
+			},
+			{
+				Name: "parsed_referrer", Type: String, Label: "Parsed referrer",
+				Description: "Name of the site; Direct without one.", Example: "Google", Expr: "min(" + referrerName + ")",
+			},
 		},
-		Filters: viewFilters, Groups: eventGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit, Public: true,
+		Filters: viewFilters, Groups: eventGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit,
+		Public: true,
 		// A page of the same website leads on, not there.
 		Where: pageView + notInternal, GroupBy: by, OrderBy: "pageviews", Desc: true, Tie: by, Rollup: rollup,
 	}
 }
 
 var trafficTypes = []Type{
-	referrers("top_referrers", "Top referrers", "Sites that led visitors to pages, most page views first.", referrerName, referrerRollup("e.value"), "traffic"),
-	referrers("traffic_sources", "Traffic sources", "Kinds of sites that led visitors to pages, most page views first.", referrerKind, referrerRollup("e.detail")),
-	breakdown("utm_sources", "Traffic", "Campaign source", "e.utm_source", "Page views per utm_source, most first.", "newsletter"),
-	breakdown("utm_mediums", "Traffic", "Campaign medium", "e.utm_medium", "Page views per utm_medium, most first.", "email"),
-	breakdown("utm_campaigns", "Traffic", "Campaign", "e.utm_campaign", "Page views per utm_campaign, most first.", "spring"),
+	referrers("top_referrers", "Top referrers", "Sites that led visitors to pages, most page views first.", referrerName,
+		referrerRollup("e.value"), "traffic"),
+	referrers("traffic_sources", "Traffic sources", "Kinds of sites that led visitors to pages, most page views first.",
+		referrerKind, referrerRollup("e.detail")),
+	breakdown("utm_sources", "Traffic", "Campaign source", "e.utm_source",
+		"Page views per utm_source, most first.", "newsletter"),
+	breakdown("utm_mediums", "Traffic", "Campaign medium", "e.utm_medium",
+		"Page views per utm_medium, most first.", "email"),
+	breakdown("utm_campaigns", "Traffic", "Campaign", "e.utm_campaign",
+		"Page views per utm_campaign, most first.", "spring"),
 	breakdown("utm_terms", "Traffic", "Campaign term", "e.utm_term", "Page views per utm_term, most first.", "shoes"),
-	breakdown("utm_content", "Traffic", "Campaign content", "e.utm_content", "Page views per utm_content, most first.", "footer"),
+	breakdown("utm_content", "Traffic", "Campaign content", "e.utm_content",
+		"Page views per utm_content, most first.", "footer"),
 }

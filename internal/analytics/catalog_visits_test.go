@@ -21,29 +21,35 @@ func TestColumnsOfTheTypesAboutVisits(t *testing.T) {
 		"sessions_by_browser":           "name sessions visitors",
 		"sessions_time_series":          "date sessions visitors",
 		"session_pages":                 "name sessions visitors",
-		"session_list":                  "session_id first_visit last_visit page_views visitor_id country referrer device_type browser_name os_name events",
-		"session_events":                "session_id id time event_name path properties anonymous_id",
-		"interesting_sessions":          "session_id visitor_id first_visit last_visit duration page_views custom_events errors rage_clicks score reasons",
-		"profile_list": "visitor_id profile_id display_name email first_visit last_visit session_count total_events unique_pages country region " +
+		"session_list": "session_id first_visit last_visit page_views visitor_id country referrer " +
+			"device_type browser_name os_name events",
+		"session_events": "session_id id time event_name path properties anonymous_id",
+		"interesting_sessions": "session_id visitor_id first_visit last_visit duration page_views custom_events " +
+			"errors rage_clicks score reasons",
+		"profile_list": "visitor_id profile_id display_name email first_visit last_visit session_count total_events " +
+			"unique_pages country region " +
 			"device_type browser_name os_name referrer custom_event_count unique_event_names",
-		"profile_detail": "visitor_id first_visit last_visit total_sessions total_pageviews total_duration total_duration_formatted profile_id " +
+		"profile_detail": "visitor_id first_visit last_visit total_sessions total_pageviews total_duration " +
+			"total_duration_formatted profile_id " +
 			"device browser os country region",
-		"profile_sessions": "session_id session_name first_visit last_visit duration duration_formatted page_views unique_pages device browser os " +
+		"profile_sessions": "session_id session_name first_visit last_visit duration duration_formatted page_views " +
+			"unique_pages device browser os " +
 			"country region referrer events web_vitals",
-		"scroll_depth_summary":       "avg_scroll_depth total_sessions visitors",
-		"scroll_depth_distribution":  "depth_range visitors sessions percentage",
-		"page_scroll_performance":    "name avg_scroll_depth visitors sessions pageviews",
-		"interaction_summary":        "avg_interactions interactive_sessions interaction_rate total_sessions",
-		"frustration_by_page":        "name sessions frustrated_sessions frustration_rate rage_clicks dead_clicks errors",
-		"form_abandonment_by_page":   "name sessions started_sessions submitted_sessions abandoned_sessions abandonment_rate",
-		"engagement_quality_by_page": "name sessions visitors engaged_sessions engagement_rate avg_active_time avg_time_on_page avg_scroll_depth avg_interactions",
-		"realtime_pages":             "path pageviews visitors",
-		"realtime_referrers":         "referrer visitors",
-		"realtime_countries":         "name visitors",
-		"realtime_cities":            "city country visitors",
-		"realtime_feed":              "event_name path country browser_name timestamp",
-		"realtime_sessions":          "session_id current_page country device_type pages_viewed last_seen",
-		"realtime_velocity":          "minute pageviews events visitors",
+		"scroll_depth_summary":      "avg_scroll_depth total_sessions visitors",
+		"scroll_depth_distribution": "depth_range visitors sessions percentage",
+		"page_scroll_performance":   "name avg_scroll_depth visitors sessions pageviews",
+		"interaction_summary":       "avg_interactions interactive_sessions interaction_rate total_sessions",
+		"frustration_by_page":       "name sessions frustrated_sessions frustration_rate rage_clicks dead_clicks errors",
+		"form_abandonment_by_page":  "name sessions started_sessions submitted_sessions abandoned_sessions abandonment_rate",
+		"engagement_quality_by_page": "name sessions visitors engaged_sessions engagement_rate avg_active_time " +
+			"avg_time_on_page avg_scroll_depth avg_interactions",
+		"realtime_pages":     "path pageviews visitors",
+		"realtime_referrers": "referrer visitors",
+		"realtime_countries": "name visitors",
+		"realtime_cities":    "city country visitors",
+		"realtime_feed":      "event_name path country browser_name timestamp",
+		"realtime_sessions":  "session_id current_page country device_type pages_viewed last_seen",
+		"realtime_velocity":  "minute pageviews events visitors",
 	} {
 		names := make([]string, 0, len(Lookup(name).Columns))
 		for _, c := range Lookup(name).Columns {

@@ -42,14 +42,16 @@ const milliseconds = "milliseconds"
 // null where nothing was measured.
 func ofMetric(measure, metric string) Column {
 	c := Column{
-		Name: measure + "_" + metric, Type: Number, Unit: metricUnits[metric], Label: measure + " " + strings.ToUpper(metric), Example: "1210.5",
+		Name: measure + "_" + metric, Type: Number, Unit: metricUnits[metric], Label: measure + " " + strings.ToUpper(metric),
+		Example:     "1210.5",
 		Description: "Average " + strings.ToUpper(metric) + "; null where none was measured.", Expr: "avgOrNullIf",
 	}
 	if metric == "cls" {
 		c.Example = "0.08"
 	}
 	if p, ok := strings.CutPrefix(measure, "p"); ok {
-		c.Description = strings.ToUpper(metric) + " that " + p + " percent of the measurements do not pass; null where none was measured."
+		c.Description = strings.ToUpper(metric) + " that " + p +
+			" percent of the measurements do not pass; null where none was measured."
 		c.Expr = "quantileExactInclusiveOrNullIf(0." + p + ")"
 	}
 	c.Expr = "round(" + c.Expr + "(e.value, e.name = '" + strings.ToUpper(metric) + "'), 4)"
@@ -68,9 +70,17 @@ func ofMetrics(names string) []Column {
 
 // The columns that types of measurements share.
 var (
-	metricName    = Column{Name: "metric_name", Type: String, Label: "Metric", Description: "Name of the metric.", Example: "LCP", Expr: "e.name"}
-	samples       = Column{Name: "samples", Type: Number, Label: "Samples", Description: "Measurements.", Example: "240", Expr: "count()"}
-	vitalVisitors = Column{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that measured.", Example: "96", Expr: visitors}
+	metricName = Column{
+		Name: "metric_name", Type: String, Label: "Metric", Description: "Name of the metric.", Example: "LCP",
+		Expr: "e.name",
+	}
+	samples = Column{
+		Name: "samples", Type: Number, Label: "Samples", Description: "Measurements.", Example: "240", Expr: "count()",
+	}
+	vitalVisitors = Column{
+		Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that measured.",
+		Example: "96", Expr: visitors,
+	}
 )
 
 // vitalType is a type of measurements without a visualization of its own.
@@ -78,15 +88,20 @@ func vitalType(name, title, description string, columns ...[]Column) Type {
 	return Type{
 		Name: name, Subjects: Website | Organization, Table: "vitals",
 		Title: title, Category: "Performance", Tags: []string{"vitals"}, Visualization: "table", Description: description,
-		Columns: slices.Concat(columns...), Filters: vitalFilters, Groups: vitalGroups, DefaultLimit: DefaultLimit, Public: true,
+		Columns: slices.Concat(columns...), Filters: vitalFilters, Groups: vitalGroups, DefaultLimit: DefaultLimit,
+		Public: true,
 	}
 }
 
 // vitalsBy is a type with a row for each value of a field, the largest first.
 func vitalsBy(name, label, field, example string, columns []Column, order string) Type {
 	what := strings.ToLower(label)
-	t := vitalType(name, "Web vitals by "+what, "Web vitals per "+what+", most measured first; those without one are left out.",
-		[]Column{{Name: "name", Type: String, Label: label, Description: "Value of the field.", Example: example, Expr: field}, vitalVisitors}, columns)
+	t := vitalType(name, "Web vitals by "+what,
+		"Web vitals per "+what+", most measured first; those without one are left out.",
+		[]Column{
+			{Name: "name", Type: String, Label: label, Description: "Value of the field.", Example: example, Expr: field},
+			vitalVisitors,
+		}, columns)
 	t.Where, t.GroupBy, t.Tie = field+" != ''", field, field
 	t.Sorts, t.OrderBy, t.Desc = []string{order, "visitors"}, order, true
 	return t
@@ -115,9 +130,16 @@ var vitalDimensions = []struct {
 
 var vitalTypes = func() []Type {
 	overview := vitalType("vitals_overview", "Web vitals",
-		"How pages did in browsers, per metric: FCP, LCP, INP and TTFB in milliseconds, FPS in frames a second, CLS without a unit.",
+		"How pages did in browsers, per metric: FCP, LCP, INP and TTFB in milliseconds, FPS in frames a second, CLS "+
+			"without a unit.",
 		[]Column{metricName}, distribution(),
-		[]Column{{Name: "avg_value", Type: Number, Label: "Average", Description: "Average of the measurements.", Example: "1210.5", Expr: "round(avg(e.value), 4)"}, samples})
+		[]Column{
+			{
+				Name: "avg_value", Type: Number, Label: "Average", Description: "Average of the measurements.", Example: "1210.5",
+				Expr: "round(avg(e.value), 4)",
+			},
+			samples,
+		})
 	overview.Aliases, overview.Tags = []string{"performance"}, []string{"vitals", "overview"}
 	overview.GroupBy, overview.Tie = "e.name", "e.name"
 	overview.Sorts, overview.OrderBy = []string{"metric_name", "samples"}, "metric_name"
@@ -126,11 +148,18 @@ var vitalTypes = func() []Type {
 		"How pages did in each day or hour, per metric; one without measurements has no row.",
 		[]Column{dateColumn, metricName}, distribution(), []Column{samples}))
 	trends.groups = []Column{metricName}
-	trends.Groups = slices.DeleteFunc(slices.Clone(vitalGroups), func(name string) bool { return name == metricName.Name }) // it is cut by that already
+	// it is cut by that already
+	trends.Groups = slices.DeleteFunc(slices.Clone(vitalGroups), func(name string) bool { return name == metricName.Name })
 
 	pages := vitalType("vitals_by_page", "Web vitals by page",
 		"How each page did, per metric, most measured first; measurements without a path are left out.",
-		[]Column{{Name: "page", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing", Expr: "e.path"}, metricName},
+		[]Column{
+			{
+				Name: "page", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
+				Expr: "e.path",
+			},
+			metricName,
+		},
 		distribution(), []Column{samples})
 	pages.Where, pages.GroupBy, pages.Tie = "e.path != ''", "e.path, e.name", "e.path, e.name"
 	pages.Sorts, pages.OrderBy, pages.Desc = []string{"samples"}, "samples", true
@@ -144,19 +173,23 @@ var vitalTypes = func() []Type {
 			show = countryName
 		}
 		if d.vitals {
-			t := vitalsBy("vitals_by_"+d.suffix, d.label, d.field, d.example, append(ofMetrics("p50_lcp p50_fcp p50_cls p50_inp p50_ttfb"), samples), "samples")
+			t := vitalsBy("vitals_by_"+d.suffix, d.label, d.field, d.example,
+				append(ofMetrics("p50_lcp p50_fcp p50_cls p50_inp p50_ttfb"), samples), "samples")
 			t.Columns[0].Show = show
 			all = append(all, t)
 		}
 		if d.webVitals {
 			t := vitalsBy("web_vitals_by_"+d.suffix, d.label, d.field, d.example,
-				append(ofMetrics("avg_fcp p50_fcp avg_lcp p50_lcp p75_lcp avg_cls p50_cls avg_inp p75_inp avg_ttfb"), measurements), "measurements")
+				append(ofMetrics("avg_fcp p50_fcp avg_lcp p50_lcp p75_lcp avg_cls p50_cls avg_inp p75_inp avg_ttfb"), measurements),
+				"measurements")
 			t.Columns[0].Show, t.Public = show, false
 			web = append(web, t)
 		}
 	}
-	series := vitalSeries(vitalType("web_vitals_time_series", "Web vitals by day", "How pages did in each day or hour, all metrics in one row.",
-		[]Column{dateColumn}, ofMetrics("avg_fcp p50_fcp avg_lcp p50_lcp avg_cls p50_cls avg_inp p50_inp avg_ttfb p50_ttfb"), []Column{measurements}))
+	series := vitalSeries(vitalType("web_vitals_time_series", "Web vitals by day",
+		"How pages did in each day or hour, all metrics in one row.",
+		[]Column{dateColumn}, ofMetrics("avg_fcp p50_fcp avg_lcp p50_lcp avg_cls p50_cls avg_inp p50_inp avg_ttfb p50_ttfb"),
+		[]Column{measurements}))
 	series.Public = false
 	return slices.Concat(all, web, []Type{series})
 }()

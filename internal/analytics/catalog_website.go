@@ -37,15 +37,18 @@ var perSession = &Source{SQL: `(
         count() AS events,
         countIf(` + pageView + `) AS page_views,
         groupUniqArrayIf(e.anonymous_id, e.anonymous_id != '') AS visitors,
-        ifNull(sumOrNullIf(` + timeOnPage + `, ` + timeOnPage + ` >= 0), (toUnixTimestamp64Milli(max(e.event_time)) - toUnixTimestamp64Milli(min(e.event_time))) / 1000) AS duration,
-        session != '' AND page_views = 1 AND duration < 10 AND countIf(e.name NOT IN ('` + ScreenView + `', '` + PageExit + `')) = 0 AS bounced
+        ifNull(sumOrNullIf(` + timeOnPage + `, ` + timeOnPage +
+	` >= 0), (toUnixTimestamp64Milli(max(e.event_time)) - toUnixTimestamp64Milli(min(e.event_time))) / 1000) AS duration,
+        session != '' AND page_views = 1 AND duration < 10 AND countIf(e.name NOT IN ('` + ScreenView + `', '` +
+	PageExit + `')) = 0 AS bounced
     {events}
     GROUP BY {by}e.session_id
 )`}
 
 // timeOnPage is that of a page exit, from its column, or from its property where
 // servers send it.
-const timeOnPage = "if(e.name = '" + PageExit + "', if(bitTest(e.measured, 3), toNullable(toFloat64(e.time_on_page)), " +
+const timeOnPage = "if(e.name = '" + PageExit +
+	"', if(bitTest(e.measured, 3), toNullable(toFloat64(e.time_on_page)), " +
 	"JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)')), NULL)"
 
 // The measures of sessions, over perSession.
@@ -76,17 +79,38 @@ var summaryTypes = []Type{
 		Title: "Summary", Category: "Summary", Tags: []string{"overview"}, Visualization: "metric",
 		Description: "Page views, visitors, sessions, bounce rate, median session duration and events of the range.",
 		Columns: []Column{
-			{Name: "pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "812", Expr: "sum(page_views)"},
-			{Name: "unique_visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.", Example: "301", Expr: "uniqExactArray(visitors)"},
-			{Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids on any event.", Example: "344", Expr: sessionCount},
-			{Name: "bounce_rate", Type: Number, Label: "Bounce rate", Unit: percent, Description: "Share of sessions that are one page view of under 10 seconds with no other event.", Example: "41.28", Expr: bounceRate},
-			{Name: "median_session_duration", Type: Number, Label: "Median session", Unit: seconds, Description: "Time on page by the session's page exits, else from its first to its last event.", Example: "63", Expr: medianDuration},
-			{Name: "total_events", Type: Number, Label: "Events", Description: "All events, page views included.", Example: "1290", Expr: "sum(events)"},
+			{
+				Name: "pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "812",
+				Expr: "sum(page_views)",
+			},
+			{
+				Name: "unique_visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.",
+				Example: "301", Expr: "uniqExactArray(visitors)",
+			},
+			{
+				Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids on any event.",
+				Example: "344", Expr: sessionCount,
+			},
+			{
+				Name: "bounce_rate", Type: Number, Label: "Bounce rate", Unit: percent,
+				Description: "Share of sessions that are one page view of under 10 seconds with no other event.", Example: "41.28",
+				Expr: bounceRate,
+			},
+			{
+				Name: "median_session_duration", Type: Number, Label: "Median session", Unit: seconds,
+				Description: "Time on page by the session's page exits, else from its first to its last event.", Example: "63",
+				Expr: medianDuration,
+			},
+			{
+				Name: "total_events", Type: Number, Label: "Events", Description: "All events, page views included.",
+				Example: "1290", Expr: "sum(events)",
+			},
 		},
 		Filters: eventFilters, Groups: eventGroups, DefaultLimit: 1, Public: true,
 		From: perSession,
 		Rollup: overTraffic(map[string]string{
-			"pageviews": "sum(e.views)", "unique_visitors": wide + "(e.visitors)", "sessions": wide + "(e.sessions)", "total_events": "sum(e.events)",
+			"pageviews": "sum(e.views)", "unique_visitors": wide + "(e.visitors)", "sessions": wide + "(e.sessions)",
+			"total_events": "sum(e.events)",
 		}, map[string]string{"bounce_rate": factsBounceRate, "median_session_duration": factsMedian}),
 	},
 	{
@@ -95,18 +119,40 @@ var summaryTypes = []Type{
 		Description: "The summary of each day or hour; a session counts in every one in which it has an event.",
 		Columns: []Column{
 			dateColumn,
-			{Name: "pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "812", Expr: "sum(page_views)"},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.", Example: "301", Expr: "uniqExactArray(visitors)"},
-			{Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids on any event.", Example: "344", Expr: sessionCount},
-			{Name: "bounce_rate", Type: Number, Label: "Bounce rate", Unit: percent, Description: "Share of sessions that are one page view of under 10 seconds with no other event.", Example: "41.28", Expr: bounceRate},
-			{Name: "median_session_duration", Type: Number, Label: "Median session", Unit: seconds, Description: "Time on page by the session's page exits, else from its first to its last event.", Example: "63", Expr: medianDuration},
-			{Name: "pages_per_session", Type: Number, Label: "Pages per session", Description: "Page views that carry a session id, per session.", Example: "2.36", Expr: viewsPerVisit},
+			{
+				Name: "pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "812",
+				Expr: "sum(page_views)",
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids on any event.",
+				Example: "301", Expr: "uniqExactArray(visitors)",
+			},
+			{
+				Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids on any event.",
+				Example: "344", Expr: sessionCount,
+			},
+			{
+				Name: "bounce_rate", Type: Number, Label: "Bounce rate", Unit: percent,
+				Description: "Share of sessions that are one page view of under 10 seconds with no other event.", Example: "41.28",
+				Expr: bounceRate,
+			},
+			{
+				Name: "median_session_duration", Type: Number, Label: "Median session", Unit: seconds,
+				Description: "Time on page by the session's page exits, else from its first to its last event.", Example: "63",
+				Expr: medianDuration,
+			},
+			{
+				Name: "pages_per_session", Type: Number, Label: "Pages per session",
+				Description: "Page views that carry a session id, per session.", Example: "2.36", Expr: viewsPerVisit,
+			},
 		},
-		Filters: eventFilters, Groups: eventGroups, Sorts: []string{"date", "pageviews", "visitors", "sessions"}, DefaultLimit: MaxLimit, Public: true,
+		Filters: eventFilters, Groups: eventGroups, Sorts: []string{"date", "pageviews", "visitors", "sessions"},
+		DefaultLimit: MaxLimit, Public: true,
 		Series: true, From: perSession, OrderBy: "date",
 		Rollup: overTraffic(map[string]string{
 			"pageviews": "sum(e.views)", "visitors": wide + "(e.visitors)", "sessions": wide + "(e.sessions)",
-			"pages_per_session": "if(" + wide + "(e.sessions) = 0, 0, round(sum(e.session_views) / " + wide + "(e.sessions), 2))",
+			"pages_per_session": "if(" + wide + "(e.sessions) = 0, 0, round(sum(e.session_views) / " +
+				wide + "(e.sessions), 2))",
 		}, map[string]string{"bounce_rate": factsBounceRate, "median_session_duration": factsMedian}),
 	},
 }
@@ -117,13 +163,26 @@ var pageTypes = []Type{
 		Title: "Top pages", Category: "Pages", Tags: []string{"pages"}, Visualization: "table",
 		Description: "Page views and visitors per path, most viewed first; page views without a path are left out.",
 		Columns: []Column{
-			{Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing", Expr: "e.path"},
-			{Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views of this path.", Example: "402", Expr: "count()"},
-			{Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed it.", Example: "233", Expr: visitors},
-			{Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all page views of the range.", Example: "49.51", Expr: shareOfViews},
+			{
+				Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
+				Expr: "e.path",
+			},
+			{
+				Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views of this path.", Example: "402",
+				Expr: "count()",
+			},
+			{
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed it.",
+				Example: "233", Expr: visitors,
+			},
+			{
+				Name: "percentage", Type: Number, Label: "Share", Unit: percent,
+				Description: "Share of all page views of the range.", Example: "49.51", Expr: shareOfViews,
+			},
 		},
-		Filters: viewFilters, Groups: eventGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit, Public: true,
-		Where: pageView, GroupBy: "e.path", Keep: "e.path != ''", OrderBy: "pageviews", Desc: true, Tie: "e.path",
+		Filters: viewFilters, Groups: eventGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit,
+		Public: true,
+		Where:  pageView, GroupBy: "e.path", Keep: "e.path != ''", OrderBy: "pageviews", Desc: true, Tie: "e.path",
 		Rollup: viewsRollup("path", "e.path", "", nil),
 	},
 }

@@ -47,8 +47,19 @@ func calendarDays(from, to time.Time) int {
 
 // compareColumns follow those of a type where its rows are compared.
 var compareColumns = []Column{
-	{Name: "previous", Type: JSON, Label: "Before", Description: "The row's numbers in the range that it is compared with.", Example: `{"pageviews":400}`, Expr: "previous"},
-	{Name: "change", Type: JSON, Label: "Change", Unit: percent, Description: "By how much each is more than it was; null where it was 0.", Example: `{"pageviews":0.5}`, Expr: "change"},
+	{
+		Name:        "previous",
+		Type:        JSON,
+		Label:       "Before",
+		Description: "The row's numbers in the range that it is compared with.",
+		Example:     `{"pageviews":400}`,
+		Expr:        "previous",
+	},
+	{
+		Name: "change", Type: JSON, Label: "Change", Unit: percent,
+		Description: "By how much each is more than it was; null where it was 0.", Example: `{"pageviews":0.5}`,
+		Expr: "change",
+	},
 }
 
 // step is the column that numbers the buckets of a series which is compared.
@@ -169,8 +180,10 @@ func (q *query) compared(shown string) string {
 	for _, c := range q.typ.Columns {
 		columns = append(columns, Column{Name: c.Name, Expr: "shown." + c.Name})
 	}
-	columns = append(columns, Column{Name: "previous", Expr: q.object(wasThen)}, Column{Name: "change", Expr: q.object(changed)})
-	sql := selectSQL(columns) + "\nFROM (\n    SELECT *, rowNumberInAllBlocks() AS row\n    FROM (\n" + indent(indent(shown)) + "\n    )\n) AS shown\n" +
+	columns = append(columns, Column{Name: "previous", Expr: q.object(wasThen)},
+		Column{Name: "change", Expr: q.object(changed)})
+	sql := selectSQL(columns) + "\nFROM (\n    SELECT *, rowNumberInAllBlocks() AS row\n    FROM (\n" +
+		indent(indent(shown)) + "\n    )\n) AS shown\n" +
 		join + " (\n" + indent(earlier) + "\n) AS earlier"
 	if len(on) > 0 {
 		sql += " ON " + strings.Join(on, " AND ")

@@ -53,7 +53,8 @@ func TestTypesThatCannotBeComparedAreLists(t *testing.T) {
 		}
 		body := `{"parameters":["` + typ.Name + `"],"preset":"today","compare":"previous_period"}`
 		_, err := compileBody(t, body, envOf(typ))
-		if rejected := err != nil && strings.Contains(err.Error(), "Comparing is not supported"); rejected == typ.Comparable() && len(typ.Requires) == 0 {
+		if rejected := err != nil &&
+			strings.Contains(err.Error(), "Comparing is not supported"); rejected == typ.Comparable() && len(typ.Requires) == 0 {
 			t.Errorf("%s is comparable: %v; error %v", typ.Name, typ.Comparable(), err)
 		}
 	}
@@ -110,10 +111,12 @@ func TestAComparisonPlansBothRanges(t *testing.T) {
 	} {
 		env.Dirty = tc.dirty
 		s := mustStatement(t, `{"parameters":["top_pages"],"preset":"yesterday","compare":"previous_period"}`, env)
-		if s.Source != tc.source || slices.Contains(s.Tables, "events") != tc.events || slices.Contains(s.Tables, "views_1d") == (tc.source == "events") {
+		if s.Source != tc.source || slices.Contains(s.Tables, "events") != tc.events ||
+			slices.Contains(s.Tables, "views_1d") == (tc.source == "events") {
 			t.Errorf("with %v dirty: from %s, of %v; want %s", tc.dirty, s.Source, s.Tables, tc.source)
 		}
-		if strings.Contains(s.SQL, "{limit:UInt64} OFFSET {previous") || strings.Count(s.SQL, "LIMIT") != 1 && tc.source == "events" {
+		if strings.Contains(s.SQL, "{limit:UInt64} OFFSET {previous") ||
+			strings.Count(s.SQL, "LIMIT") != 1 && tc.source == "events" {
 			t.Errorf("with %v dirty a part of what is compared with is left out:\n%s", tc.dirty, s.SQL)
 		}
 	}

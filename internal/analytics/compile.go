@@ -141,7 +141,8 @@ func (c *compiler) plan() Plan {
 		if t == nil || !ok || len(c.problems) > 0 {
 			continue
 		}
-		o := Output{Label: param.Label(), Type: t, Columns: t.Columns, Range: rng, Applied: appliedTo(t, r), Rejected: c.env.reject(t, r)}
+		o := Output{Label: param.Label(), Type: t, Columns: t.Columns, Range: rng, Applied: appliedTo(t,
+			r), Rejected: c.env.reject(t, r)}
 		switch {
 		case t.ownRange() && t.Series:
 			o.Granularity = Minutely
@@ -181,7 +182,8 @@ func (c *compiler) types() []*Type {
 		case t == nil:
 			c.add(fmt.Sprintf("parameters[%d]", i), "unknown_type", "Unknown query type: "+echo(name), suggestType(name))
 		case t.Subjects&c.env.Subject.Kind == 0:
-			c.add(fmt.Sprintf("parameters[%d]", i), "unsupported_subject", "Query type "+name+" is not about this subject", namedBy(t.Subjects))
+			c.add(fmt.Sprintf("parameters[%d]", i), "unsupported_subject",
+				"Query type "+name+" is not about this subject", namedBy(t.Subjects))
 		default:
 			types[i] = t
 		}
@@ -207,7 +209,8 @@ func (c *compiler) checkFilters(types []*Type) {
 	for _, t := range distinctTypes(types) {
 		for _, name := range t.Requires {
 			if !pins(c.request.Filters, name) {
-				c.add("filters", "required", fmt.Sprintf("%s needs a filter by %s", t.Name, name), `Add {"field":"`+name+`","op":"eq","value":"…"}`)
+				c.add("filters", "required", fmt.Sprintf("%s needs a filter by %s", t.Name, name),
+					`Add {"field":"`+name+`","op":"eq","value":"…"}`)
 			}
 		}
 	}
@@ -222,12 +225,14 @@ func (c *compiler) checkGroupBy(types []*Type) {
 	}
 	for i, g := range groups {
 		field := findField(g)
-		if slices.ContainsFunc(groups[:i], func(other string) bool { return other == g || field != nil && findField(other) == field }) {
+		if slices.ContainsFunc(groups[:i],
+			func(other string) bool { return other == g || field != nil && findField(other) == field }) {
 			c.add("groupBy", "duplicate", echo(g)+" is given twice", "")
 		}
 		for _, t := range distinctTypes(types) {
 			if field == nil || !slices.Contains(t.Groups, field.Name) {
-				c.add("groupBy", "unsupported_group", fmt.Sprintf("Grouping by %s is not supported by %s", echo(g), t.Name), supportedGroups(t))
+				c.add("groupBy", "unsupported_group",
+					fmt.Sprintf("Grouping by %s is not supported by %s", echo(g), t.Name), supportedGroups(t))
 			}
 		}
 	}
@@ -253,11 +258,13 @@ func (c *compiler) checkSort(types []*Type) {
 		}
 		sortable++
 		if r.SortBy != "" && !slices.Contains(t.Sorts, r.SortBy) {
-			c.add("sortBy", "unsupported_sort", fmt.Sprintf("Sorting by %s is not supported by %s", echo(r.SortBy), t.Name), supportedSorts(t))
+			c.add("sortBy", "unsupported_sort",
+				fmt.Sprintf("Sorting by %s is not supported by %s", echo(r.SortBy), t.Name), supportedSorts(t))
 		}
 	}
 	if sortable == 0 && single != "" {
-		c.add(field, "unsupported_sort", fmt.Sprintf("Sorting by %s is not supported by %s", echo(asked), single), single+" has one row")
+		c.add(field, "unsupported_sort",
+			fmt.Sprintf("Sorting by %s is not supported by %s", echo(asked), single), single+" has one row")
 	}
 }
 

@@ -113,7 +113,8 @@ func (d *decoder) open(prefix string, v *fastjson.Value, table fields, other fun
 			for n := range table {
 				names = append(names, n)
 			}
-			d.problems = append(d.problems, problem(at, "unknown_field", "Unknown field: "+echo(name), didYouMean(name, sorted(names))))
+			d.problems = append(d.problems,
+				problem(at, "unknown_field", "Unknown field: "+echo(name), didYouMean(name, sorted(names))))
 		case seen[name]:
 			d.add(at, "duplicate", echo(name)+" is given twice")
 		case v.Type() != fastjson.TypeNull:
@@ -126,8 +127,11 @@ func (d *decoder) open(prefix string, v *fastjson.Value, table fields, other fun
 func (d *decoder) request(prefix string, v *fastjson.Value) Request {
 	var r Request
 	d.object(prefix, v, fields{
-		"id":          d.label(&r.ID),
-		"parameters":  d.array(func(at string, v *fastjson.Value) { r.Parameters = append(r.Parameters, d.parameter(at, v)) }),
+		"id": d.label(&r.ID),
+		"parameters": d.array(func(at string, v *fastjson.Value) {
+			r.Parameters = append(r.Parameters,
+				d.parameter(at, v))
+		}),
 		"startDate":   d.text(&r.StartDate),
 		"endDate":     d.text(&r.EndDate),
 		"preset":      d.text(&r.Preset),
@@ -139,8 +143,10 @@ func (d *decoder) request(prefix string, v *fastjson.Value) Request {
 		"compare":     d.compare(&r.Compare),
 		"sortBy":      d.text(&r.SortBy),
 		"sortOrder":   d.text(&r.SortOrder),
-		"limit":       d.integer(&r.Limit, 1, "Limit must be at least 1", MaxLimit, fmt.Sprintf("Limit cannot exceed %d", MaxLimit)),
-		"page":        d.integer(&r.Page, 1, "Page must be at least 1", MaxPage, fmt.Sprintf("Page cannot exceed %d", MaxPage)),
+		"limit": d.integer(&r.Limit, 1, "Limit must be at least 1", MaxLimit,
+			fmt.Sprintf("Limit cannot exceed %d", MaxLimit)),
+		"page": d.integer(&r.Page, 1, "Page must be at least 1", MaxPage,
+			fmt.Sprintf("Page cannot exceed %d", MaxPage)),
 	})
 	return r
 }
@@ -182,7 +188,8 @@ func (d *decoder) compare(to **Compare) func(string, *fastjson.Value) {
 				d.add(at+".endDate", "required", at+".endDate is required")
 			}
 		case v.Type() != fastjson.TypeString || string(v.GetStringBytes()) != PreviousPeriod:
-			d.problems = append(d.problems, problem(at, "wrong_type", at+" must be '"+PreviousPeriod+"' or an object with startDate and endDate", ""))
+			d.problems = append(d.problems,
+				problem(at, "wrong_type", at+" must be '"+PreviousPeriod+"' or an object with startDate and endDate", ""))
 		}
 		*to = c
 	}

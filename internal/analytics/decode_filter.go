@@ -44,7 +44,9 @@ func (d *decoder) filter(at string, v *fastjson.Value, level int) Filter {
 // oneForm rejects a filter that is several, and a comparison without its parts.
 func (d *decoder) oneForm(at string, f *Filter) {
 	forms := 0
-	for _, has := range []bool{f.And != nil, f.Or != nil, f.Not != nil, f.Field != "" || f.Op != "" || f.list || len(f.Values) > 0} {
+	for _, has := range []bool{
+		f.And != nil, f.Or != nil, f.Not != nil, f.Field != "" || f.Op != "" || f.list || len(f.Values) > 0,
+	} {
 		if has {
 			forms++
 		}

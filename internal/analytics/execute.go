@@ -87,7 +87,8 @@ func NewEngine(cfg Config, deps Deps) *Engine {
 	}
 	e := &Engine{
 		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics), flights: newFlights(),
-		slots: fair.New(fair.Config{Slots: cfg.Slots, PerOwner: cfg.OwnerSlots, Queue: cfg.Queue, OwnerQueue: cfg.OwnerQueue}, deps.Metrics),
+		slots: fair.New(
+			fair.Config{Slots: cfg.Slots, PerOwner: cfg.OwnerSlots, Queue: cfg.Queue, OwnerQueue: cfg.OwnerQueue}, deps.Metrics),
 	}
 	if deps.Versions != nil {
 		e.versions = newVersions(deps.Versions)

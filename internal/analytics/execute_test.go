@@ -44,7 +44,8 @@ func (r *slowRunner) Run(ctx context.Context, s *Statement) (*Table, error) {
 }
 
 func newTestEngine(r Runner) *Engine {
-	return NewEngine(Config{OwnerSlots: 3}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: r})
+	return NewEngine(Config{OwnerSlots: 3},
+		Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: r})
 }
 
 func TestExecuteRunsAFewStatementsAtATimeAndKeepsTheirOrder(t *testing.T) {
@@ -84,7 +85,8 @@ func (n wideRunner) Run(context.Context, *Statement) (*Table, error) {
 
 func TestResultsOfARequestAreBoundedTogether(t *testing.T) {
 	t.Parallel()
-	e := NewEngine(Config{OwnerSlots: 1, MaxResultBytes: 2000}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: wideRunner(1000)})
+	e := NewEngine(Config{OwnerSlots: 1, MaxResultBytes: 2000},
+		Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: wideRunner(1000)})
 	plans, err := compileBody(t, `{"parameters":["summary","custom_events","top_pages"],"preset":"today"}`, websiteEnv())
 	if err != nil {
 		t.Fatal(err)

@@ -62,7 +62,8 @@ func (e *Engine) Prepare(ctx context.Context, plans []Plan, wants Freshness) *Ex
 		x.runs[i] = make([]run, len(plans[i].Statements))
 		for j := range plans[i].Statements {
 			r := &x.runs[i][j]
-			if r.statement = &plans[i].Statements[j]; e.versions != nil && !r.statement.Volatile && wants != (Freshness{NoRead: true, NoStore: true}) {
+			if r.statement = &plans[i].Statements[j]; e.versions != nil && !r.statement.Volatile &&
+				wants != (Freshness{NoRead: true, NoStore: true}) {
 				g.Go(func() error {
 					x.stamp(ctx, r)
 					return nil
@@ -176,11 +177,14 @@ func (x *Execution) sort() (fresh []*run, joins map[*run]*flight, same map[*run]
 // rejection is the error of a request whose statements find no slot.
 func rejection(err error, kind SubjectKind, limit int) error {
 	if !errors.Is(err, fair.ErrOwnerFull) {
-		return &apierr.Error{Code: apierr.ServiceUnavailable, Message: "Too many queries are waiting", RetryAfter: retryAfter, Err: err}
+		return &apierr.Error{
+			Code: apierr.ServiceUnavailable, Message: "Too many queries are waiting", RetryAfter: retryAfter, Err: err,
+		}
 	}
 	what := map[SubjectKind]string{Website: "website", Organization: "organization", Link: "link"}[kind]
 	return &apierr.Error{
-		Code: apierr.RateLimited, Message: "Too many queries of this " + what + " are waiting", RetryAfter: retryAfter, Err: err,
+		Code: apierr.RateLimited, Message: "Too many queries of this " + what + " are waiting", RetryAfter: retryAfter,
+		Err:  err,
 		Rate: &apierr.Rate{Limit: limit, Reset: time.Now().Add(retryAfter)},
 	}
 }

@@ -80,7 +80,8 @@ func cachingEngine(t *testing.T, r Runner, v Versions, cfg Config) *Engine {
 	if cfg.CacheBytes == 0 {
 		cfg.CacheBytes = 1 << 20
 	}
-	e := NewEngine(cfg, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: r, Versions: v})
+	e := NewEngine(cfg,
+		Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: r, Versions: v})
 	t.Cleanup(e.Close)
 	return e
 }
@@ -158,7 +159,8 @@ func TestAVersionIsReadOnceInAMoment(t *testing.T) {
 		d := &dial{version: Version{Number: 1}}
 		e := cachingEngine(t, &countingRunner{}, d, Config{})
 		for range 3 {
-			e.Prepare(t.Context(), plansOf(t, `{"parameters":["summary","top_pages","top_pages"],"preset":"today"}`), Freshness{}).Close()
+			e.Prepare(t.Context(),
+				plansOf(t, `{"parameters":["summary","top_pages","top_pages"],"preset":"today"}`), Freshness{}).Close()
 		}
 		if d.reads != 1 {
 			t.Errorf("%d reads of one version, want 1", d.reads)
@@ -286,7 +288,8 @@ func TestOneRequestThatAsksTwiceRunsOnce(t *testing.T) {
 		for _, wants := range []Freshness{{}, {NoRead: true}} {
 			r := &countingRunner{}
 			e := cachingEngine(t, r, &dial{version: Version{Number: 1}}, Config{})
-			x := e.Prepare(t.Context(), plansOf(t, `[{"parameters":["summary","summary"],"preset":"today"},{"parameters":["summary"],"preset":"today"}]`), wants)
+			x := e.Prepare(t.Context(), plansOf(t,
+				`[{"parameters":["summary","summary"],"preset":"today"},{"parameters":["summary"],"preset":"today"}]`), wants)
 			if err := x.Begin(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -399,7 +402,8 @@ func TestARequestFindsSlotsOrIsRejectedAsAWhole(t *testing.T) {
 		}
 		err := admit(many(1))
 		f := apierr.Of(err)
-		if f == nil || f.Code != apierr.RateLimited || f.Message != "Too many queries of this website are waiting" || f.RetryAfter != time.Second || f.Rate == nil || f.Rate.Limit != 258 {
+		if f == nil || f.Code != apierr.RateLimited || f.Message != "Too many queries of this website are waiting" ||
+			f.RetryAfter != time.Second || f.Rate == nil || f.Rate.Limit != 258 {
 			t.Errorf("one more: %+v", f)
 		}
 		synctest.Wait()
@@ -434,7 +438,8 @@ func TestTooManyOfAllAreRejected(t *testing.T) {
 			err = x.Begin(t.Context())
 			all = append(all, x)
 		}
-		if f := apierr.Of(err); f == nil || f.Code != apierr.ServiceUnavailable || f.RetryAfter != time.Second || len(all) != 11 {
+		if f := apierr.Of(err); f == nil || f.Code != apierr.ServiceUnavailable ||
+			f.RetryAfter != time.Second || len(all) != 11 {
 			t.Errorf("request %d: %+v; want the 11th to be refused", len(all), f)
 		}
 		for _, x := range all {
@@ -505,7 +510,8 @@ func TestLargeTablesAreNotKept(t *testing.T) {
 	c.put(large, table(10<<10+1), time.Hour)
 	c.kept.Wait()
 	if c.get(small, time.Now()) == nil || c.get(large, time.Now()) != nil {
-		t.Errorf("an eighth of the memory is kept: %t; a byte more: %t", c.get(small, time.Now()) != nil, c.get(large, time.Now()) != nil)
+		t.Errorf("an eighth of the memory is kept: %t; a byte more: %t",
+			c.get(small, time.Now()) != nil, c.get(large, time.Now()) != nil)
 	}
 	if c.get(small, time.Now().Add(time.Hour)) != nil {
 		t.Error("a table is kept beyond its time")

@@ -34,11 +34,37 @@ const failedText = "Query execution failed"
 
 // Failures lists them; the last one is for what is no other.
 var Failures = []Failure{
-	{Code: string(apierr.AuthRequired), Text: "Authentication required", err: ErrNoCredential, Meaning: "The query type is not public, and no credential was sent."},
-	{Code: string(apierr.Forbidden), Text: "Insufficient permissions", err: ErrNotCovered, Meaning: "The credential does not cover the query type."},
-	{Code: "QUERY_TIMEOUT", Text: failedText, err: ErrTimeout, Meaning: "The query did not end in time; a shorter range or fewer parameters may."},
-	{Code: "QUERY_TOO_LARGE", Text: failedText, err: ErrTooLarge, Meaning: "The query needs more memory, reads more rows or answers with more than it may, alone or with the others of its request; a shorter range or a lower limit helps."},
-	{Code: "QUERY_UNAVAILABLE", Text: failedText, err: ErrUnavailable, Meaning: "The database cannot be asked now; try again later."},
+	{
+		Code:    string(apierr.AuthRequired),
+		Text:    "Authentication required",
+		err:     ErrNoCredential,
+		Meaning: "The query type is not public, and no credential was sent.",
+	},
+	{
+		Code:    string(apierr.Forbidden),
+		Text:    "Insufficient permissions",
+		err:     ErrNotCovered,
+		Meaning: "The credential does not cover the query type.",
+	},
+	{
+		Code:    "QUERY_TIMEOUT",
+		Text:    failedText,
+		err:     ErrTimeout,
+		Meaning: "The query did not end in time; a shorter range or fewer parameters may.",
+	},
+	{
+		Code: "QUERY_TOO_LARGE",
+		Text: failedText,
+		err:  ErrTooLarge,
+		Meaning: "The query needs more memory, reads more rows or answers with more than it may, alone or with the others " +
+			"of its request; a shorter range or a lower limit helps.",
+	},
+	{
+		Code:    "QUERY_UNAVAILABLE",
+		Text:    failedText,
+		err:     ErrUnavailable,
+		Meaning: "The database cannot be asked now; try again later.",
+	},
 	{Code: "QUERY_FAILED", Text: failedText, Meaning: "Anything else; the log knows more under the request id."},
 }
 

@@ -102,7 +102,8 @@ func namesField(filters []Filter, field string) bool {
 func pins(filters []Filter, field string) bool {
 	for i := range filters {
 		f := &filters[i]
-		if known := findField(f.Field); known != nil && known.Name == field && (f.Op == "eq" || f.Op == "in") || pins(f.And, field) {
+		if known := findField(f.Field); known != nil && known.Name == field && (f.Op == "eq" || f.Op == "in") ||
+			pins(f.And, field) {
 			return true
 		}
 	}

@@ -92,7 +92,8 @@ func (c *filterCheck) comparison(at string, f *Filter) {
 		if known {
 			names = OperatorsOf(kind)
 		}
-		c.add(at+".op", "unknown_operator", "Unknown filter operator: "+echo(f.Op), "Supported operators: "+strings.Join(names, ", "))
+		c.add(at+".op", "unknown_operator", "Unknown filter operator: "+echo(f.Op),
+			"Supported operators: "+strings.Join(names, ", "))
 		return
 	case known && !op.Supports(kind):
 		c.add(at+".op", "unsupported_operator", fmt.Sprintf("Operator %s is not supported by %s", f.Op, echo(f.Field)),
@@ -119,7 +120,8 @@ func (c *filterCheck) field(at string, f *Filter) (kind FieldKind, known bool) {
 	}
 	for _, t := range c.types {
 		if t.measure(f.Field) == nil && (field == nil || !slices.Contains(t.Filters, field.Name)) {
-			c.add(at, "unsupported_filter", fmt.Sprintf("Filter %s is not supported by %s", echo(f.Field), t.Name), supportedFilters(t))
+			c.add(at, "unsupported_filter",
+				fmt.Sprintf("Filter %s is not supported by %s", echo(f.Field), t.Name), supportedFilters(t))
 		}
 	}
 	return kind, true
@@ -177,7 +179,8 @@ func (c *filterCheck) value(at string, f *Filter, v *Scalar, op *Operator, kind 
 		c.add(at, "wrong_type", echo(f.Field)+" is true or false", "")
 	case op.regex:
 		if err := checkRegex(v.Text); err != nil {
-			c.add(at, "invalid_regex", fmt.Sprintf("The regular expression of %s is not usable: %v", echo(f.Field), err), "RE2 syntax is supported")
+			c.add(at, "invalid_regex", fmt.Sprintf("The regular expression of %s is not usable: %v", echo(f.Field), err),
+				"RE2 syntax is supported")
 			return false
 		}
 		return true

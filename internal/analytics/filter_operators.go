@@ -39,7 +39,12 @@ var Operators = []Operator{
 	{Name: "not_contains", Doc: "Does not contain the value.", Not: "contains"},
 	{Name: "starts_with", Doc: "Starts with the value.", text: "startsWith({field}, {value})"},
 	{Name: "ends_with", Doc: "Ends with the value.", text: "endsWith({field}, {value})"},
-	{Name: "regex", Doc: "Matches a regular expression (RE2), somewhere unless it says ^ and $; a dot matches a line break too.", regex: true, text: "match({field}, {value})"},
+	{
+		Name:  "regex",
+		Doc:   "Matches a regular expression (RE2), somewhere unless it says ^ and $; a dot matches a line break too.",
+		regex: true,
+		text:  "match({field}, {value})",
+	},
 	{
 		Name: "in", Doc: "Equal to one of the values.", Takes: ListOfValues,
 		text: "{field} IN {value}", number: "ifNull({field} IN {value}, 0)", keys: "arrayExists(v -> {field}, {value})",
@@ -49,7 +54,10 @@ var Operators = []Operator{
 	{Name: "gte", Doc: "Greater than the number, or equal.", number: "ifNull({field} >= {value}, 0)"},
 	{Name: "lt", Doc: "Less than the number.", number: "ifNull({field} < {value}, 0)"},
 	{Name: "lte", Doc: "Less than the number, or equal.", number: "ifNull({field} <= {value}, 0)"},
-	{Name: "is_set", Doc: "Was sent: takes no value.", Takes: NoValue, text: "{field} != ''", number: "isNotNull({field})", value: "{field}"},
+	{
+		Name: "is_set", Doc: "Was sent: takes no value.", Takes: NoValue, text: "{field} != ''", number: "isNotNull({field})",
+		value: "{field}",
+	},
 	{Name: "not_set", Doc: "Was not sent: takes no value.", Takes: NoValue, Not: "is_set"},
 }
 

@@ -38,5 +38,6 @@ func ofUser(subject SubjectKind) string {
 		" AND t.trait = {key} AND t.value != 'null' AND {match}"
 	visitors := "SELECT a.owner_id, a.anonymous_id FROM aliases AS a FINAL WHERE " + of("a") +
 		" AND (a.owner_id, a.profile_id) IN (" + users + ")"
-	return "((e.owner_id, e.profile_id) IN (" + users + ") OR e.profile_id = '' AND (e.owner_id, e.anonymous_id) IN (" + visitors + "))"
+	return "((e.owner_id, e.profile_id) IN (" + users +
+		") OR e.profile_id = '' AND (e.owner_id, e.anonymous_id) IN (" + visitors + "))"
 }

@@ -77,11 +77,13 @@ func (p *Plan) add(s Statement, outputs ...int) {
 
 // fusable reports whether nothing about a question is its own but what it measures.
 func (q *query) fusable() bool {
-	return !q.plan.rollup && q.earlier == nil && len(q.options.params) == 0 && len(q.kept.having) == 0 && len(q.typ.groups) == 0 && len(q.typ.Measures) == 0
+	return !q.plan.rollup && q.earlier == nil && len(q.options.params) == 0 && len(q.kept.having) == 0 &&
+		len(q.typ.groups) == 0 && len(q.typ.Measures) == 0
 }
 
 func (q *query) rangeKey() string {
-	return strconv.FormatInt(q.rng.Start.UnixMilli(), 10) + " " + strconv.FormatInt(q.rng.End.UnixMilli(), 10) + " " + strconv.Itoa(len(q.buckets))
+	return strconv.FormatInt(q.rng.Start.UnixMilli(), 10) + " " + strconv.FormatInt(q.rng.End.UnixMilli(), 10) + " " +
+		strconv.Itoa(len(q.buckets))
 }
 
 // hasMeasures reports whether a question is answered by one row, or by one for each
@@ -99,7 +101,10 @@ func (q *query) measuresKey() string {
 		}
 		source = q.typ.From.SQL
 	}
-	return strings.Join([]string{"measures", q.typ.tables()[0], source, q.typ.Where, strconv.FormatBool(q.typ.Series), strconv.Itoa(q.typ.DefaultLimit), q.rangeKey()}, "\x00")
+	return strings.Join([]string{
+		"measures", q.typ.tables()[0], source, q.typ.Where, strconv.FormatBool(q.typ.Series),
+		strconv.Itoa(q.typ.DefaultLimit), q.rangeKey(),
+	}, "\x00")
 }
 
 // mergeable reports whether columns of one name mean the same in all of them, and series
@@ -169,11 +174,13 @@ func (t *Type) plainKeys() []string {
 func (q *query) isBreakdown() bool {
 	t := q.typ
 	keys := t.plainKeys()
-	if t.From != nil || t.Series || t.Where != pageView || len(keys) == 0 || len(keys) > 2 || t.Keep != keys[0]+" != ''" || t.Tie != t.GroupBy {
+	if t.From != nil || t.Series || t.Where != pageView || len(keys) == 0 || len(keys) > 2 ||
+		t.Keep != keys[0]+" != ''" || t.Tie != t.GroupBy {
 		return false
 	}
 	return !slices.ContainsFunc(t.Columns, func(c Column) bool {
-		return !slices.Contains(keys, c.Expr) && c.Expr != viewCount.Expr && c.Expr != viewVisitors.Expr && c.Expr != viewShare.Expr
+		return !slices.Contains(keys, c.Expr) && c.Expr != viewCount.Expr && c.Expr != viewVisitors.Expr &&
+			c.Expr != viewShare.Expr
 	})
 }
 

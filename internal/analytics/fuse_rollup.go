@@ -59,7 +59,12 @@ func (p *Plan) addCounted(group []asked) {
 	q.typ = &merged
 	s := q.statement() // for all but the text and the columns
 	s.SQL = q.marked(countedSQL(&q, names))
-	s.Columns = []Column{{Name: setColumn, Type: Number}, {Name: "value", Type: String}, {Name: "detail", Type: String}, viewCount, viewVisitors, viewShare}
+	s.Columns = []Column{
+		{Name: setColumn, Type: Number},
+		{Name: "value", Type: String},
+		{Name: "detail", Type: String},
+		viewCount, viewVisitors, viewShare,
+	}
 	var outputs []int
 	for _, a := range group {
 		outputs = append(outputs, a.output)
@@ -83,7 +88,8 @@ func (b *breakdownOf) place(c Column) int {
 // onAllCores has the server read few rows with all of its cores, which it does from
 // 163,840 rows or 240 MiB on by default: a row of a rollup is sketches to be merged. What
 // counts several dimensions takes the longest of what a dashboard asks for.
-const onAllCores = "\nSETTINGS merge_tree_min_rows_for_concurrent_read = 1024, merge_tree_min_bytes_for_concurrent_read = 1"
+const onAllCores = "\nSETTINGS merge_tree_min_rows_for_concurrent_read = 1024, " +
+	"merge_tree_min_bytes_for_concurrent_read = 1"
 
 // countedSQL is the text of page views by several dimensions. Visitors are merged of
 // the rows that are shown alone.
@@ -94,10 +100,12 @@ func countedSQL(q *query, names []string) string {
 		direction = "ASC"
 	}
 	return "SELECT\n" + indent(strings.Join([]string{
-		"toUInt64(indexOf(" + dimensionList("[", names, "]") + ", e.dimension) - 1) AS " + setColumn, "e.value AS value", "e.detail AS detail",
-		"sum(e.views) AS pageviews", narrow + "(e.visitors) AS visitors", "round(100 * sum(e.views) / " + ofAllViews + ", 2) AS percentage",
+		"toUInt64(indexOf(" + dimensionList("[", names, "]") + ", e.dimension) - 1) AS " + setColumn, "e.value AS value",
+		"e.detail AS detail", "sum(e.views) AS pageviews", narrow + "(e.visitors) AS visitors",
+		"round(100 * sum(e.views) / " + ofAllViews + ", 2) AS percentage",
 	}, ",\n")) + "\nFROM {views}\nWHERE (" + key + ") IN (\n" +
-		indent("SELECT "+key+"\nFROM {views}\nGROUP BY "+key+"\nORDER BY sum(e.views) "+direction+", e.value, e.detail\nLIMIT {offset:UInt64}, {limit:UInt64} BY e.dimension") +
+		indent("SELECT "+key+"\nFROM {views}\nGROUP BY "+key+"\nORDER BY sum(e.views) "+direction+
+			", e.value, e.detail\nLIMIT {offset:UInt64}, {limit:UInt64} BY e.dimension") +
 		"\n)\nGROUP BY " + key + "\nORDER BY " + setColumn + ", pageviews " + direction + ", e.value, e.detail" + onAllCores
 }
 

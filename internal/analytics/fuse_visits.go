@@ -105,10 +105,14 @@ func visitsSQL(columns []Column, of *visitsOf) string {
 	axis := fmt.Sprintf("SELECT toUInt64(%d) AS set, pair.1 AS bucket, pair.2 AS date\n"+
 		"FROM (SELECT arrayJoin(arrayZip({buckets:%s}, {labels:%s})) AS pair)\n"+
 		"UNION ALL\nSELECT toUInt64(%d), toUInt32(0), ''", setBuckets, typeSeconds, typeStrings, setWhole)
-	measured := selectSQL(append([]Column{{Name: setColumn, Expr: setColumn}, {Name: bucket, Expr: bucket}}, names...)) + "\nFROM (\n" +
-		indent(totalsSQL(cut, listed(measures, of.columns), "GROUPING SETS ((bucket), ())")) + "\n) AS totals\nLEFT JOIN (\n" +
-		indent(factsSQL(cut, "GROUPING SETS ((bucket, e.session_key), (e.session_key))", named, listed(measures, of.facts), which)) +
+	measured := selectSQL(append([]Column{{Name: setColumn, Expr: setColumn}, {Name: bucket, Expr: bucket}}, names...)) +
+		"\nFROM (\n" +
+		indent(totalsSQL(cut, listed(measures, of.columns), "GROUPING SETS ((bucket), ())")) +
+		"\n) AS totals\nLEFT JOIN (\n" +
+		indent(factsSQL(cut, "GROUPING SETS ((bucket, e.session_key), (e.session_key))", named,
+			listed(measures, of.facts), which)) +
 		"\n) AS visits USING (" + which + ")"
 	return selectSQL(append([]Column{{Name: setColumn, Expr: setColumn}, {Name: "date", Expr: "date"}}, names...)) +
-		"\nFROM (\n" + indent(axis) + "\n) AS axis\nLEFT JOIN (\n" + indent(measured) + "\n) AS measured USING (" + which + ")\nORDER BY " + which
+		"\nFROM (\n" + indent(axis) + "\n) AS axis\nLEFT JOIN (\n" + indent(measured) + "\n) AS measured USING (" +
+		which + ")\nORDER BY " + which
 }

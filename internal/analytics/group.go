@@ -16,7 +16,8 @@ func (t *Type) grouped(fields []string) *Type {
 	g := *t
 	for _, name := range fields {
 		f := findField(name)
-		g.groups = append(g.groups, Column{Name: f.Name, Type: String, Label: f.Name, Description: f.Doc, Expr: asGroup(f.expr)})
+		g.groups = append(g.groups,
+			Column{Name: f.Name, Type: String, Label: f.Name, Description: f.Doc, Expr: asGroup(f.expr)})
 	}
 	at := 0
 	if t.Series {
@@ -94,12 +95,14 @@ func joined(texts ...string) string { return strings.Join(parts(texts...), ", ")
 // groupsOf names what rows of a table can be cut by: the texts that several visitors
 // share.
 func groupsOf(table string) []string {
-	return slices.DeleteFunc(fieldsOf(table, "anonymous_id", "session_id"), func(name string) bool { return findField(name).Kind != TextField })
+	return slices.DeleteFunc(fieldsOf(table, "anonymous_id", "session_id"),
+		func(name string) bool { return findField(name).Kind != TextField })
 }
 
 // visitorGroups are what all that a visitor does can be cut by: where it is from, and
 // what it is seen with.
 var visitorGroups = []string{
 	"website_id", "host", "browser_name", "os_name", "device_type", "country", "region", "city", "language", "timezone",
-	"referrer_domain", "referrer_type", "referrer_name", "utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content",
+	"referrer_domain", "referrer_type", "referrer_name", "utm_source", "utm_medium", "utm_campaign", "utm_term",
+	"utm_content",
 }

@@ -11,8 +11,9 @@ import (
 
 // hostile are strings that end literals, comments and parameters in some dialect.
 var hostile = []string{
-	"'", `\'`, `\`, "''", `"`, "`", "--", "/*", "*/", ";", "{owner:String}", "{filter0:String}", "}", "{", "\x00", "\n", "\t", "\r", "\\0",
-	"x' OR 1=1 --", "'; DROP TABLE events; --", "\\'); SELECT 1 --", "{x:Identifier}", "%s", "%!d", "${HOST}", "é' --", "\u2028", strings.Repeat("'", 100),
+	"'", `\'`, `\`, "''", `"`, "`", "--", "/*", "*/", ";", "{owner:String}", "{filter0:String}", "}", "{", "\x00", "\n",
+	"\t", "\r", "\\0", "x' OR 1=1 --", "'; DROP TABLE events; --", "\\'); SELECT 1 --", "{x:Identifier}", "%s", "%!d",
+	"${HOST}", "é' --", "\u2028", strings.Repeat("'", 100),
 }
 
 // Two requests that differ in their values only compile to one text: whatever
@@ -52,8 +53,9 @@ func statementsWith(t *testing.T, typ *Type, next func(n int) string) []Statemen
 		}
 		env := envOf(typ)
 		env.Subject.ID = next(i)
-		all = append(all, mustStatement(t, fmt.Sprintf(`{"id":%s,"parameters":[{"name":%q,"id":%s%s}],"preset":"last_7d","filters":[%s]}`,
-			encode(t, next(i+1)), typ.Name, encode(t, next(i+2)), optionsWith(t, typ, next), strings.Join(some, ",")), env))
+		all = append(all,
+			mustStatement(t, fmt.Sprintf(`{"id":%s,"parameters":[{"name":%q,"id":%s%s}],"preset":"last_7d","filters":[%s]}`,
+				encode(t, next(i+1)), typ.Name, encode(t, next(i+2)), optionsWith(t, typ, next), strings.Join(some, ",")), env))
 	}
 	return all
 }
@@ -68,7 +70,9 @@ func optionsWith(t *testing.T, typ *Type, next func(n int) string) string {
 		case o.Kind == OptionText && o.OneOf == nil && s != "":
 			text += fmt.Sprintf(`,%q:%s`, o.Name, encode(t, s))
 		case o.Kind == OptionSteps:
-			text += fmt.Sprintf(`,%q:[{"name":%s,"event":%[2]s},{"path":%[2]s,"filters":[{"field":"city","op":"eq","value":%[2]s}]}]`, o.Name, encode(t, s))
+			text += fmt.Sprintf(
+				`,%q:[{"name":%s,"event":%[2]s},{"path":%[2]s,"filters":[{"field":"city","op":"eq","value":%[2]s}]}]`, o.Name,
+				encode(t, s))
 		case o.Required:
 			text += fmt.Sprintf(`,%q:%s`, o.Name, o.Example)
 		}

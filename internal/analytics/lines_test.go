@@ -38,7 +38,8 @@ func TestCSVHoldsWhatRowsHold(t *testing.T) {
 
 func TestLinesHoldWhatRowsHold(t *testing.T) {
 	t.Parallel()
-	const want = `{"parameter":"x","name":"a,\"b\"\r\nc","n":1,"p50":0.5,"at":null,"properties":{"a":"b"},"shown":"\u003cx\u003e"}` + "\n" +
+	const want = `{"parameter":"x","name":"a,\"b\"\r\nc","n":1,"p50":0.5,"at":null,"properties":{"a":"b"},"shown":"\u003cx\u003e"}` +
+		"\n" +
 		`{"parameter":"x","name":"\ufffd","n":18446744073709551615,"p50":null,"at":"2026-03-29T10:00:00.123Z","properties":"null","shown":"\u003cy\u003e"}` + "\n"
 	if got := string(linesTable.AppendLines(nil, linesColumns, []byte(`{"parameter":"x",`))); got != want {
 		t.Errorf("lines %s\nwant %s", got, want)

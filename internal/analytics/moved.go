@@ -52,9 +52,12 @@ func (s Subject) Within(sql string) string {
 func (s Subject) Moves() (left, came string, ok bool) { return s.left, s.came, s.moved() }
 
 var movedSQL = strings.NewReplacer(
-	countedOwners, "SELECT CAST(owner_id, 'String') FROM usage_1d WHERE organization_id = {owner:String}"+stays("owner_id"),
-	aliasedOwners, "SELECT CAST(u.owner_id, 'String') FROM usage_1d AS u WHERE u.organization_id = {owner:String}"+stays("u.owner_id"),
-	sendingOwners, "SELECT CAST(owner_id, 'String') FROM ingestion_1m WHERE organization_id = {owner:String}"+stays("owner_id"),
+	countedOwners,
+	"SELECT CAST(owner_id, 'String') FROM usage_1d WHERE organization_id = {owner:String}"+stays("owner_id"),
+	aliasedOwners,
+	"SELECT CAST(u.owner_id, 'String') FROM usage_1d AS u WHERE u.organization_id = {owner:String}"+stays("u.owner_id"),
+	sendingOwners,
+	"SELECT CAST(owner_id, 'String') FROM ingestion_1m WHERE organization_id = {owner:String}"+stays("owner_id"),
 	sentFor, "("+sentFor+" AND NOT "+among("left", "e.owner_id")+" OR "+among("came", "e.owner_id")+")",
 )
 
@@ -75,6 +78,7 @@ func (s Subject) narrow(statements []Statement) {
 	}
 	for i := range statements {
 		statements[i].SQL = s.Within(statements[i].SQL)
-		statements[i].Params = append(slices.Clone(statements[i].Params), stringParam("left", s.left), stringParam("came", s.came))
+		statements[i].Params = append(slices.Clone(statements[i].Params), stringParam("left", s.left),
+			stringParam("came", s.came))
 	}
 }

@@ -48,7 +48,8 @@ func (c *compiler) checkOptions(i int, t *Type) options {
 			break
 		}
 		if !slices.Contains(names, raw.name) {
-			c.problems = append(c.problems, problem(at+"."+echo(raw.name), "unknown_field", "Unknown field: "+echo(raw.name), didYouMean(raw.name, sorted(slices.Clone(names)))))
+			c.problems = append(c.problems, problem(at+"."+echo(raw.name), "unknown_field", "Unknown field: "+echo(raw.name),
+				didYouMean(raw.name, sorted(slices.Clone(names)))))
 		}
 	}
 	var all options
@@ -75,8 +76,11 @@ func (c *compiler) checkOptions(i int, t *Type) options {
 
 // optionReaders read the value of each kind of option; it is nil where the caller
 // says nothing.
-var optionReaders = map[OptionKind]func(d *decoder, at string, o *Option, v *fastjson.Value, t *Type, subject SubjectKind) options{
-	OptionText: readText, OptionMoment: readMoment, OptionInteger: readInteger, OptionNumbers: readNumbers, OptionSteps: readSteps,
+var optionReaders = map[OptionKind]func(
+	d *decoder, at string, o *Option, v *fastjson.Value, t *Type, subject SubjectKind,
+) options{
+	OptionText: readText, OptionMoment: readMoment, OptionInteger: readInteger, OptionNumbers: readNumbers,
+	OptionSteps: readSteps,
 }
 
 func readText(d *decoder, at string, o *Option, v *fastjson.Value, _ *Type, _ SubjectKind) options {
@@ -112,7 +116,8 @@ func readMoment(d *decoder, at string, o *Option, v *fastjson.Value, t *Type, su
 func readInteger(d *decoder, at string, o *Option, v *fastjson.Value, _ *Type, _ SubjectKind) options {
 	n, _ := strconv.Atoi(o.Default)
 	if v != nil {
-		d.integer(&n, o.Min, fmt.Sprintf("%s must be at least %d", o.Name, o.Min), o.Max, fmt.Sprintf("%s cannot exceed %d", o.Name, o.Max))(at, v)
+		d.integer(&n, o.Min, fmt.Sprintf("%s must be at least %d", o.Name, o.Min), o.Max,
+			fmt.Sprintf("%s cannot exceed %d", o.Name, o.Max))(at, v)
 		d.oneOf(at, o, strconv.Itoa(n))
 	}
 	return options{params: []Param{uintParam(o.param(), n)}}
@@ -148,7 +153,8 @@ func readNumbers(d *decoder, at string, o *Option, v *fastjson.Value, _ *Type, _
 // oneOf checks that a value is one of those that an option takes.
 func (d *decoder) oneOf(at string, o *Option, value string) {
 	if o.OneOf != nil && !slices.Contains(o.OneOf, value) {
-		d.problems = append(d.problems, problem(at, "unknown_value", "Invalid "+o.Name+": "+echo(value), "Use one of "+strings.Join(o.OneOf, ", ")))
+		d.problems = append(d.problems,
+			problem(at, "unknown_value", "Invalid "+o.Name+": "+echo(value), "Use one of "+strings.Join(o.OneOf, ", ")))
 	}
 }
 

@@ -55,11 +55,12 @@ func TestOptionsBecomeParametersAndConditions(t *testing.T) {
 		got = append(got, strings.Join(s.where, " AND "))
 	}
 	want := []string{
-		"option_property String price", "option_order String first", "option_window UInt64 7", "option_levels Array(Float64) [0.5,1000]",
-		"option_days UInt64 7", "option_until String ",
+		"option_property String price", "option_order String first", "option_window UInt64 7",
+		"option_levels Array(Float64) [0.5,1000]", "option_days UInt64 7", "option_until String ",
 		"option_steps Array(String) ['signup','Paid']",
 		"option_steps_0_0 String AT", "option_steps_0_event String signup", "option_steps_1_path String /thanks",
-		"e.name = {option_steps_0_event:String} AND (e.country = {option_steps_0_0:String} OR e.city != '')", "e.path = {option_steps_1_path:String}",
+		"e.name = {option_steps_0_event:String} AND (e.country = {option_steps_0_0:String} OR e.city != '')",
+		"e.path = {option_steps_1_path:String}",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("parameters and steps (-want +got):\n%s", diff)
@@ -72,30 +73,53 @@ func TestEveryMistakeInAnOptionIsNamed(t *testing.T) {
 		return `"property":"x","steps":[{` + members + `},{"event":"b"}]`
 	}
 	for members, want := range map[string]string{
-		`"order":"last"`:                                                    "parameters[0].property: optional needs property",
-		`"property":"x","window":0`:                                         "parameters[0].window: window must be at least 1",
-		`"property":"x","window":91`:                                        "parameters[0].window: window cannot exceed 90",
-		`"property":"x","window":1.5`:                                       "parameters[0].window: parameters[0].window must be a whole number",
-		`"property":"x","window":"7"`:                                       "parameters[0].window: parameters[0].window must be a number",
-		`"property":7`:                                                      "parameters[0].property: parameters[0].property must be a string",
-		`"property":"` + strings.Repeat("é", 21) + `"`:                      "parameters[0].property: parameters[0].property is longer than 20 characters",
-		`"property":"x","order":"middle"`:                                   "parameters[0].order: Invalid order: middle Use one of first, last",
-		`"property":"x","levels":[5,1000.5]`:                                "parameters[0].levels[1]: parameters[0].levels[1] must be from 0 to 1000",
-		`"property":"x","levels":-0.5`:                                      "parameters[0].levels: parameters[0].levels must be from 0 to 1000",
-		`"property":"x","days":8`:                                           "parameters[0].days: Invalid days: 8 Use one of 7, 30",
-		`"property":"x","until":"soon"`:                                     "parameters[0].until: Invalid date: soon. Could not parse as a valid date",
-		`"property":"x","levels":[]`:                                        "parameters[0].levels: levels needs at least 1 number",
-		`"property":"x","levels":[1,2,3,4]`:                                 "parameters[0].levels: Too many numbers: 4 given, at most 3 are allowed",
-		`"property":"x","levels":["a"]`:                                     "parameters[0].levels[0]: parameters[0].levels[0] must be a number",
-		`"property":"x","levels":"a"`:                                       "parameters[0].levels: parameters[0].levels must be a number",
-		`"property":"x","steps":{}`:                                         "parameters[0].steps: parameters[0].steps must be an array",
-		`"property":"x","steps":[{"event":"a"}]`:                            "parameters[0].steps: steps needs at least 2 steps",
-		step(`"event":"a"},{"event":"a"},{"event":"a"`):                     "parameters[0].steps: Too many steps: 4 given, at most 3 are allowed",
-		step(`"name":"a"`):                                                  "parameters[0].steps[0]: parameters[0].steps[0] needs an event, a path or filters",
-		step(`"evnt":"a"`):                                                  "parameters[0].steps[0].evnt: Unknown field: evnt Did you mean 'event'?",
-		step(`"filters":[{"field":"pth","op":"eq","value":"a"}]`):           "parameters[0].steps[0].filters[0].field: Unknown filter field: pth Did you mean 'path'?",
-		step(`"filters":[{"field":"metric_name","op":"eq","value":"LCP"}]`): "parameters[0].steps[0].filters[0].field: Filter metric_name is not supported by optional " + supportedFilters(&optionType),
-		`"property":"x","stps":[]`:                                          "parameters[0].stps: Unknown field: stps Did you mean 'steps'?",
+		`"order":"last"`: "parameters[0].property: optional needs " +
+			"property",
+		`"property":"x","window":0`: "parameters[0].window: window must be at " +
+			"least 1",
+		`"property":"x","window":91`: "parameters[0].window: window cannot exceed 90",
+		`"property":"x","window":1.5`: "parameters[0].window: parameters[0].window " +
+			"must be a whole number",
+		`"property":"x","window":"7"`: "parameters[0].window: parameters[0].window " +
+			"must be a number",
+		`"property":7`: "parameters[0].property: " +
+			"parameters[0].property must be a string",
+		`"property":"` + strings.Repeat("é", 21) +
+			`"`: "parameters[0].property: parameters[0].property is longer than 20 characters",
+		`"property":"x","order":"middle"`: "parameters[0].order: Invalid order: middle " +
+			"Use one of first, last",
+		`"property":"x","levels":[5,1000.5]`: "parameters[0].levels[1]: " +
+			"parameters[0].levels[1] must be from 0 to 1000",
+		`"property":"x","levels":-0.5`: "parameters[0].levels: parameters[0].levels " +
+			"must be from 0 to 1000",
+		`"property":"x","days":8`: "parameters[0].days: Invalid days: 8 Use one " +
+			"of 7, 30",
+		`"property":"x","until":"soon"`: "parameters[0].until: Invalid date: soon. " +
+			"Could not parse as a valid date",
+		`"property":"x","levels":[]`: "parameters[0].levels: levels needs at least " +
+			"1 number",
+		`"property":"x","levels":[1,2,3,4]`: "parameters[0].levels: Too many numbers: 4 " +
+			"given, at most 3 are allowed",
+		`"property":"x","levels":["a"]`: "parameters[0].levels[0]: " +
+			"parameters[0].levels[0] must be a number",
+		`"property":"x","levels":"a"`: "parameters[0].levels: parameters[0].levels " +
+			"must be a number",
+		`"property":"x","steps":{}`: "parameters[0].steps: parameters[0].steps " +
+			"must be an array",
+		`"property":"x","steps":[{"event":"a"}]`: "parameters[0].steps: steps needs at least 2 " +
+			"steps",
+		step(`"event":"a"},{"event":"a"},{"event":"a"`): "parameters[0].steps: Too many steps: 4 " +
+			"given, at most 3 are allowed",
+		step(`"name":"a"`): "parameters[0].steps[0]: " +
+			"parameters[0].steps[0] needs an event, a path or filters",
+		step(`"evnt":"a"`): "parameters[0].steps[0].evnt: Unknown field: " +
+			"evnt Did you mean 'event'?",
+		step(`"filters":[{"field":"pth","op":"eq","value":"a"}]`): "parameters[0].steps[0].filters[0].field: " +
+			"Unknown filter field: pth Did you mean 'path'?",
+		step(`"filters":[{"field":"metric_name","op":"eq","value":"LCP"}]`): "parameters[0].steps[0].filters[0].field: " +
+			"Filter metric_name is not supported by optional " + supportedFilters(&optionType),
+		`"property":"x","stps":[]`: "parameters[0].stps: Unknown field: stps Did " +
+			"you mean 'steps'?",
 	} {
 		_, problems := withOptions(t, members)
 		if len(problems) == 0 || problems[0] != want {
@@ -116,12 +140,14 @@ func TestStepsHaveAsManyFiltersAsARequest(t *testing.T) {
 	t.Parallel()
 	steps := func(n int) string {
 		half := strings.TrimSuffix(strings.Repeat(`{"field":"path","op":"is_set"},`, n/2), ",")
-		return `"property":"x","steps":[{"filters":[` + half + `]},{"filters":[` + half + strings.Repeat(`,{"field":"path","op":"is_set"}`, n%2) + `]}]`
+		return `"property":"x","steps":[{"filters":[` + half + `]},{"filters":[` + half +
+			strings.Repeat(`,{"field":"path","op":"is_set"}`, n%2) + `]}]`
 	}
 	if _, problems := withOptions(t, steps(MaxFilters)); problems != nil {
 		t.Errorf("%d filters: %v", MaxFilters, problems)
 	}
-	if _, problems := withOptions(t, steps(MaxFilters+1)); len(problems) != 1 || !strings.Contains(problems[0], "51 given, at most 50") {
+	if _, problems := withOptions(t, steps(MaxFilters+1)); len(problems) != 1 ||
+		!strings.Contains(problems[0], "51 given, at most 50") {
 		t.Errorf("%d filters: %v", MaxFilters+1, problems)
 	}
 }
@@ -134,7 +160,9 @@ func TestOptionsNeverReachTheText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, problems := withOptions(t, fmt.Sprintf(`"property":%s,"steps":[{"name":%s,"event":%s},{"path":%s,"filters":[{"field":"path","op":"ne","value":%s}]}]`, quotedMost(t, s, 20), q, q, q, q))
+		o, problems := withOptions(t, fmt.Sprintf(
+			`"property":%s,"steps":[{"name":%s,"event":%s},{"path":%s,"filters":[{"field":"path","op":"ne","value":%s}]}]`,
+			quotedMost(t, s, 20), q, q, q, q))
 		if problems != nil {
 			t.Fatalf("%q: %v", s, problems)
 		}

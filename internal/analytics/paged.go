@@ -50,7 +50,8 @@ func (p *paged) page(q *query) string {
 		sql += "\nHAVING " + strings.Join(q.kept.having, "\n  AND ")
 	}
 	sql += "\n" + q.order() + "\nLIMIT {limit:UInt64} OFFSET {offset:UInt64}"
-	return "(\n    SELECT (groupArray(id), min(first_day), max(last_day), groupArray(number))\n    FROM (\n" + indent(indent(sql)) + "\n    )\n) AS page"
+	return "(\n    SELECT (groupArray(id), min(first_day), max(last_day), groupArray(number))\n    FROM (\n" +
+		indent(indent(sql)) + "\n    )\n) AS page"
 }
 
 func (p *paged) keyed() string { return "\n  AND " + p.key + " != ''" }
@@ -67,7 +68,8 @@ func (p *paged) filtered(q *query) string {
 	if p.found != "" {
 		found = p.found
 	}
-	sql := "SELECT " + p.key + "\n" + replaceMark(found, "{more}", p.keyed()+"\n  AND "+strings.Join(q.kept.where, "\n  AND "))
+	sql := "SELECT " + p.key + "\n" +
+		replaceMark(found, "{more}", p.keyed()+"\n  AND "+strings.Join(q.kept.where, "\n  AND "))
 	return "\n  AND " + p.key + " IN (\n" + indent(indent(sql)) + "\n  )"
 }
 
@@ -94,7 +96,8 @@ func wideRows(table, days string) string {
 
 // eachEventOfPage makes a row of each event of the page's sessions.
 var eachEventOfPage = &Source{Paged: true, Build: func(q *query) string {
-	return "(\n    WITH " + strings.TrimLeft(indent(ofSessions.page(q)), " ") + "\n    SELECT e.*\n" + indent(wideRows("events", onPageDays)) + "\n) AS e"
+	return "(\n    WITH " + strings.TrimLeft(indent(ofSessions.page(q)), " ") + "\n    SELECT e.*\n" +
+		indent(wideRows("events", onPageDays)) + "\n) AS e"
 }}
 
 // MaxSessionEvents is how many events of a session a response lists, the first of them.
@@ -107,7 +110,8 @@ func jsonTime(expr string) string {
 
 // jsonLines collects what happened: of each thing when it was, and its JSON array.
 func jsonLines(values ...string) string {
-	return "groupArraySorted(" + MaxSessionEvents + ")((e.event_time, e.event_key, concat('[', " + strings.Join(values, ", ',', ") + ", ']')))"
+	return "groupArraySorted(" + MaxSessionEvents + ")((e.event_time, e.event_key, concat('[', " +
+		strings.Join(values, ", ',', ") + ", ']')))"
 }
 
 // jsonArray is the array of collected lines.

@@ -18,7 +18,10 @@ type Preset struct {
 // include all of it.
 var Presets = []Preset{
 	{"today", "The current day.", lastDays(1)},
-	{"yesterday", "The day before the current one.", func(t time.Time) (time.Time, time.Time) { return t.AddDate(0, 0, -1), t }},
+	{
+		"yesterday", "The day before the current one.",
+		func(t time.Time) (time.Time, time.Time) { return t.AddDate(0, 0, -1), t },
+	},
 	{"last_7d", "Seven days, the last of them today.", lastDays(7)},
 	{"last_14d", "Fourteen days, the last of them today.", lastDays(14)},
 	{"last_30d", "Thirty days, the last of them today.", lastDays(30)},

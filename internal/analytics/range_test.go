@@ -46,7 +46,8 @@ func TestPresetsAreWholeDaysOfTheZone(t *testing.T) {
 		t.Errorf("today in UTC starts %v", r.Start)
 	}
 	// The month before 31 March has no 31st.
-	if r, _ := PresetRange("last_month", time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC), time.UTC); r.Start.Format("2006-01-02") != "2026-02-01" {
+	if r, _ := PresetRange("last_month",
+		time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC), time.UTC); r.Start.Format("2006-01-02") != "2026-02-01" {
 		t.Errorf("last_month on 31 March starts %v", r.Start)
 	}
 	if len(Presets) != 11 {
@@ -103,7 +104,9 @@ func TestBoundsOfARange(t *testing.T) {
 			t.Errorf("%q is %v, want %v", text, got, want)
 		}
 	}
-	for _, text := range []string{"", "today", "2026-3-1", "2026-13-01", "01.03.2026", "1969-12-31", "2106-01-01", "1767225600"} {
+	for _, text := range []string{
+		"", "today", "2026-3-1", "2026-13-01", "01.03.2026", "1969-12-31", "2106-01-01", "1767225600",
+	} {
 		if got, ok := parseStart(text, berlin); ok {
 			t.Errorf("%q is accepted as %v", text, got)
 		}
@@ -192,17 +195,19 @@ func TestTheFirstBucketStartsWithTheRange(t *testing.T) {
 
 func TestAParametersOwnRangeWinsOverTheRequests(t *testing.T) {
 	t.Parallel()
-	plans, err := compileBody(t, `{"parameters":["summary",{"name":"summary","id":"before","start_date":"2026-02-01","end_date":"2026-02-02"},
+	plans, err := compileBody(t,
+		`{"parameters":["summary",{"name":"summary","id":"before","start_date":"2026-02-01","end_date":"2026-02-02"},
 		{"name":"summary","start_date":"2026-03-15"},{"name":"events_by_date","granularity":"hour"}],"preset":"last_month","startDate":"ignored"}`, Environment{
-		Subject: Subject{Kind: Website, ID: "w"}, Now: time.Date(2026, 4, 10, 0, 0, 0, 0, time.UTC),
-	})
+			Subject: Subject{Kind: Website, ID: "w"}, Now: time.Date(2026, 4, 10, 0, 0, 0, 0, time.UTC),
+		})
 	if err == nil {
 		t.Fatalf("hours of March are accepted: %v", plans)
 	}
-	plans, err = compileBody(t, `{"parameters":["summary",{"name":"summary","id":"before","start_date":"2026-02-01","end_date":"2026-02-02"},
+	plans, err = compileBody(t,
+		`{"parameters":["summary",{"name":"summary","id":"before","start_date":"2026-02-01","end_date":"2026-02-02"},
 		{"name":"summary","start_date":"2026-03-15"}],"preset":"last_month","startDate":"ignored"}`, Environment{
-		Subject: Subject{Kind: Website, ID: "w"}, Now: time.Date(2026, 4, 10, 0, 0, 0, 0, time.UTC),
-	})
+			Subject: Subject{Kind: Website, ID: "w"}, Now: time.Date(2026, 4, 10, 0, 0, 0, 0, time.UTC),
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,8 @@ func (q *query) countedDays() []string {
 // twin all stand on the other side of the cut: on their own side they are added, on the
 // other one taken off. A sum of 64 bits needs no sign for that.
 func (q *query) parted(s *shape) string {
-	columns := s.columns("(arrayJoin([(e.slot, toUInt64(e.clicks)), ("+q.plan.whole+", toUInt64(-e.clicks))]) AS part).1", false)
+	columns := s.columns(
+		"(arrayJoin([(e.slot, toUInt64(e.clicks)), ("+q.plan.whole+", toUInt64(-e.clicks))]) AS part).1", false)
 	for i := range columns {
 		if columns[i].Name == "clicks" {
 			columns[i].Expr = "part.2"
@@ -121,7 +122,8 @@ func (q *query) parted(s *shape) string {
 		when = append(when, "e.event_date NOT IN {cut_days:"+typeDates+"}")
 	}
 	when = append(when, slotBucket+" != "+strings.ReplaceAll(slotBucket, "e.slot", q.plan.whole))
-	return selectSQL(columns) + "\nFROM " + s.table + " AS e\nWHERE " + strings.Join(append(when, parts(s.where)...), "\n  AND ")
+	return selectSQL(columns) + "\nFROM " + s.table + " AS e\nWHERE " +
+		strings.Join(append(when, parts(s.where)...), "\n  AND ")
 }
 
 // anew are rows as a shape has them, counted from the events.

@@ -19,7 +19,9 @@ var justClicks = []counted{{name: "clicks", expr: "countIf(" + ofPersons + ")"}}
 func clicksBy(dimension, value, detail string) *shape {
 	s := shape{
 		name: "clicks", of: tableClicks, where: "e.dimension = '" + dimension + "'", events: ofPersons,
-		keys:     []counted{{name: "value", expr: "toString(" + value + ")"}, {name: "detail", expr: "toString(" + detail + ")"}},
+		keys: []counted{
+			{name: "value", expr: "toString(" + value + ")"}, {name: "detail", expr: "toString(" + detail + ")"},
+		},
 		measures: []counted{{name: "clicks", expr: "count()"}},
 	}
 	if dimension != dimensionReferrer {

@@ -45,8 +45,10 @@ var trafficMeasures = []counted{
 const sampledAbove = 1 << 16
 
 // sample is the largest hash of a session that is looked at.
-var sample = fmt.Sprintf("bitShiftRight(toUInt64(18446744073709551615), (SELECT toUInt8(ceil(log2(greatest(1, uniqExact(e.session_key) / %d)))) "+
-	"FROM sessions_15m AS e WHERE {owned} AND e.event_date BETWEEN {from:Date} AND {to:Date} AND e.session_key < %d))", sampledAbove>>8, uint64(1)<<(64-8))
+var sample = fmt.Sprintf("bitShiftRight(toUInt64(18446744073709551615), (SELECT toUInt8(ceil(log2(greatest(1, "+
+	"uniqExact(e.session_key) / %d)))) "+
+	"FROM sessions_15m AS e WHERE {owned} AND e.event_date BETWEEN {from:Date} AND {to:Date} AND e.session_key < %d))",
+	sampledAbove>>8, uint64(1)<<(64-8))
 
 // visits are sessions, a row for each quarter of an hour of one.
 var visits = &shape{
@@ -80,7 +82,9 @@ var custom = &shape{
 var failures = &shape{
 	name: "failures", table: "errors_15m", of: tableErrors, slot: true, keys: []counted{{name: "name", expr: "e.name"}},
 	measures: []counted{
-		{name: "events", expr: "count()"}, distinctOf("visitors", olderState, "e.anonymous_id"), distinctOf("sessions", olderState, "e.session_id"),
+		{name: "events", expr: "count()"},
+		distinctOf("visitors", olderState, "e.anonymous_id"),
+		distinctOf("sessions", olderState, "e.session_id"),
 	},
 }
 
@@ -98,7 +102,8 @@ func dimensionShape(dimension, value, detail string) *shape {
 		return s
 	}
 	s.events += notInternal
-	s.measures = append(s.measures, counted{name: "referrer", expr: "min(e.referrer)", cast: castText}, counted{name: "utm_source", expr: "min(CAST(e.utm_source, 'String'))", cast: castText},
+	s.measures = append(s.measures, counted{name: "referrer", expr: "min(e.referrer)", cast: castText},
+		counted{name: "utm_source", expr: "min(CAST(e.utm_source, 'String'))", cast: castText},
 		counted{name: "referrer_host", expr: "min(e.referrer_host)", cast: castText})
 	return s
 }

@@ -108,7 +108,8 @@ func overViews(s *shape, by, whole string, columns map[string]string) *Rollup {
 	limited := func(q *query) bool { return q.request.SortBy == "" || q.request.SortBy == "pageviews" }
 	return &Rollup{Shapes: []*shape{s, traffic}, Limited: limited, SQL: func(q *query) string {
 		names := map[string]string{
-			"pageviews": "sum(e.views)", "visitors": narrow + "(e.visitors)", "percentage": "round(100 * sum(e.views) / " + whole + ", 2)",
+			"pageviews": "sum(e.views)", "visitors": narrow + "(e.visitors)",
+			"percentage": "round(100 * sum(e.views) / " + whole + ", 2)",
 		}
 		var all []Column
 		for _, c := range q.typ.Columns {
@@ -124,8 +125,9 @@ func overViews(s *shape, by, whole string, columns map[string]string) *Rollup {
 			direction = "ASC"
 		}
 		if q.limited() {
-			sql += "\nWHERE (" + by + ") IN (\n" + indent("SELECT "+by+"\nFROM {views}\nGROUP BY "+by+"\nORDER BY sum(e.views) "+direction+", "+by+
-				"\nLIMIT {limit:UInt64} OFFSET {offset:UInt64}") + "\n)"
+			sql += "\nWHERE (" + by + ") IN (\n" +
+				indent("SELECT "+by+"\nFROM {views}\nGROUP BY "+by+"\nORDER BY sum(e.views) "+direction+", "+by+
+					"\nLIMIT {limit:UInt64} OFFSET {offset:UInt64}") + "\n)"
 		}
 		return sql + "\nGROUP BY " + by
 	}}
@@ -170,6 +172,7 @@ var (
 		"users": older + "(e.visitors)", "affectedUsers": older + "(e.visitors)",
 		"sessions": older + "(e.sessions)", "affectedSessions": older + "(e.sessions)",
 		"name": "e.name", "uniqueErrorTypes": "uniqExact(e.name)",
-		"errorRate": "least(100, ifNull(round(100 * " + older + "(e.sessions) / nullIf((SELECT " + wide + "(e.sessions) FROM {traffic}), 0), 2), 0))",
+		"errorRate": "least(100, ifNull(round(100 * " + older + "(e.sessions) / nullIf((SELECT " + wide +
+			"(e.sessions) FROM {traffic}), 0), 2), 0))",
 	}
 )

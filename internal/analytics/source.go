@@ -60,7 +60,14 @@ func (q *query) marked(sql string) string {
 		mark string
 		sql  func() string
 	}{
-		{markEvents, q.events}, {markAllEvents, q.allEvents}, {markEach, q.each}, {markBy, q.by}, {markRange, q.inRange}, {markOwned, q.owned}, {markSteps, q.steps}, {markCounted, q.counted},
+		{markEvents, q.events},
+		{markAllEvents, q.allEvents},
+		{markEach, q.each},
+		{markBy, q.by},
+		{markRange, q.inRange},
+		{markOwned, q.owned},
+		{markSteps, q.steps},
+		{markCounted, q.counted},
 	} {
 		if strings.Contains(sql, m.mark) {
 			sql = replaceMark(sql, m.mark, m.sql())

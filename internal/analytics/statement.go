@@ -87,8 +87,9 @@ func newQuery(t *Type, r *Request, o options, subject Subject, rng Range, bucket
 func (q *query) statement() Statement {
 	t := q.typ
 	s := Statement{
-		Type: t, Columns: t.Columns, Subject: q.subject, Range: q.rng, Tables: q.tablesRead(), Volatile: t.Recent > 0 || t.Today,
-		Source: sourceName(q.plan),
+		Type: t, Columns: t.Columns, Subject: q.subject, Range: q.rng, Tables: q.tablesRead(),
+		Volatile: t.Recent > 0 || t.Today,
+		Source:   sourceName(q.plan),
 	}
 	s.SQL = q.body()
 	if !t.SingleRow() {
@@ -97,7 +98,8 @@ func (q *query) statement() Statement {
 			s.SQL += " OFFSET {offset:UInt64}"
 		}
 		limit := q.limit()
-		q.params = append(q.params, uintParam("limit", limit), uintParam("offset", cmp.Or(q.request.Offset, (max(q.request.Page, 1)-1)*limit)))
+		q.params = append(q.params, uintParam("limit", limit),
+			uintParam("offset", cmp.Or(q.request.Offset, (max(q.request.Page, 1)-1)*limit)))
 	}
 	s.SQL, s.Range = q.marked(s.SQL), q.rng
 	if q.earlier != nil {
@@ -159,7 +161,8 @@ func (q *query) events() string {
 	if q.typ.Where != "" {
 		conditions = append(conditions, q.typ.Where)
 	}
-	return "FROM " + q.typ.tables()[0] + " AS e FINAL\nWHERE " + strings.Join(append(conditions, q.kept.where...), "\n  AND ")
+	return "FROM " + q.typ.tables()[0] + " AS e FINAL\nWHERE " +
+		strings.Join(append(conditions, q.kept.where...), "\n  AND ")
 }
 
 func (q *query) allEvents() string { return "FROM events AS e FINAL\nWHERE " + q.inRange() }

@@ -61,7 +61,9 @@ func (d *decoder) step(at string, v *fastjson.Value) step {
 		return s
 	}
 	before := len(d.problems)
-	d.object(at+".", v, fields{"name": d.label(&s.name), "event": d.text(&s.event), "path": d.text(&s.path), "filters": d.filters(&s.filters, 1)})
+	d.object(at+".", v, fields{
+		"name": d.label(&s.name), "event": d.text(&s.event), "path": d.text(&s.path), "filters": d.filters(&s.filters, 1),
+	})
 	for part, text := range map[string]string{"event": s.event, "path": s.path} {
 		if utf8.RuneCountInString(text) > MaxFilterValueLen {
 			d.add(at+"."+part, "too_long", fmt.Sprintf("%s.%s is longer than %d characters", at, part, MaxFilterValueLen))

@@ -221,5 +221,6 @@ func (t *Type) Example(preset string) string {
 	for i, name := range t.Requires {
 		filters[i] = `{"field":"` + name + `","op":"eq","value":"x"}`
 	}
-	return `{"parameters":[{` + strings.Join(members, ",") + `}],"preset":"` + preset + `","filters":[` + strings.Join(filters, ",") + `]}`
+	return `{"parameters":[{` + strings.Join(members, ",") + `}],"preset":"` + preset + `","filters":[` +
+		strings.Join(filters, ",") + `]}`
 }

@@ -87,7 +87,10 @@ func newVersions(of Versions) *versions {
 // caller; the others who wait for the same version go on.
 func (v *versions) stampOf(ctx context.Context, s *Statement) (stamp, error) {
 	const day = 24 * 60 * 60
-	key := versionKey{s.Subject, s.Range.Start.Unix() / day, s.Range.End.Add(-time.Millisecond).Unix() / day, strings.Join(v.of.Bases(s.Tables), ",")}
+	key := versionKey{
+		s.Subject, s.Range.Start.Unix() / day, s.Range.End.Add(-time.Millisecond).Unix() / day,
+		strings.Join(v.of.Bases(s.Tables), ","),
+	}
 	now := time.Now()
 	if known, ok := v.known(key); ok && now.Sub(known.read) < fresh {
 		return known.stamp(now), nil

@@ -81,7 +81,8 @@ func TestTheModulesOfTestsShareTheVersionsOfWhatTheyImport(t *testing.T) {
 		for module, version := range required(t, file) {
 			other, known := versions[module]
 			if known && other != version {
-				t.Errorf("%s requires %s %s, and another module %s: run go get %[2]s@VERSION and go mod tidy in one of them", file, module, version, other)
+				t.Errorf("%s requires %s %s, and another module %s: run go get %[2]s@VERSION and go mod tidy in one of them",
+					file, module, version, other)
 			} else if known {
 				shared++
 			}

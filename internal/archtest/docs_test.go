@@ -36,10 +36,13 @@ func TestGoalsAndLinksThatDoNotExistAreFound(t *testing.T) {
 	t.Parallel()
 	const doc = "Call `make run`, then `make dance`. We make sense.\n\n    make test-short\n\n```\n$ make sing\n```\n"
 	got := CheckGoals("run: build ## Run\ntest-short:\n", "README.md", doc)
-	if diff := cmp.Diff([]string{"README.md says make dance, which is no goal", "README.md says make sing, which is no goal"}, got); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"README.md says make dance, which is no goal", "README.md says make sing, which is no goal"},
+		got); diff != "" {
 		t.Errorf("goals (-want +got):\n%s", diff)
 	}
-	const links = "# Where: it_is, now\n[a](docs/adr/README.md#decisions) [b](docs/none.md) [c](https://example.com/x#y) [d](#where-it_is-now)\n" +
+	const links = "# Where: it_is, now\n[a](docs/adr/README.md#decisions) [b](docs/none.md) " +
+		"[c](https://example.com/x#y) [d](#where-it_is-now)\n" +
 		"[e](docs/adr/README.md#none) [f](#here)"
 	if diff := cmp.Diff([]string{
 		"README.md links to docs/none.md, which does not exist",
@@ -52,7 +55,8 @@ func TestGoalsAndLinksThatDoNotExistAreFound(t *testing.T) {
 
 func TestMetricsThatDoNotExistAreFound(t *testing.T) {
 	t.Parallel()
-	got := CheckMetrics("| `millrace_sink_lag_seconds` | Age |\n", "a.md", "`max(millrace_sink_lag_seconds)`, `millrace_sink_lag`, `millrace_sink_lag`")
+	got := CheckMetrics("| `millrace_sink_lag_seconds` | Age |\n", "a.md",
+		"`max(millrace_sink_lag_seconds)`, `millrace_sink_lag`, `millrace_sink_lag`")
 	if diff := cmp.Diff([]string{"a.md names millrace_sink_lag, which is no metric"}, got); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}

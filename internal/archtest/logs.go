@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// goesOn is where a string goes on in the next line of the source.
+var goesOn = regexp.MustCompile(`"\s*\+\n\s*"`)
+
 // logQuoted is what a document quotes of the log: text in double quotes a few words behind the word.
 var logQuoted = regexp.MustCompile(`\b[Ll]ogs?\b[^".|]{0,60}"([^"]+)"`)
 
@@ -19,3 +22,6 @@ func CheckLogs(source, name, document string) []string {
 	}
 	return out
 }
+
+// inOneLine is a source in which the strings that are written over several lines are in one.
+func inOneLine(source string) string { return goesOn.ReplaceAllString(source, "") }

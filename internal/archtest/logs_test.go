@@ -16,7 +16,7 @@ func TestTheLogSaysWhatRunbooksQuoteOfIt(t *testing.T) {
 		case strings.HasPrefix(name, "docs/runbooks/"):
 			runbooks[name] = text
 		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
-			source.WriteString(text)
+			source.WriteString(inOneLine(text))
 		}
 	})
 	if err != nil || len(runbooks) < 5 {
@@ -31,9 +31,15 @@ func TestTheLogSaysWhatRunbooksQuoteOfIt(t *testing.T) {
 
 func TestAMessageThatNothingWritesIsFound(t *testing.T) {
 	t.Parallel()
-	const runbook = "The log says\n\"the moon is away\", or the logs of the sink have \"requests wait too long\". \"Not that\", it said."
+	const runbook = "The log says\n\"the moon is away\", or the logs of the sink have \"requests wait too long\". " +
+		"\"Not that\", it said."
 	want := []string{`r.md quotes "the moon is away" of the log, which nothing writes`}
-	if diff := cmp.Diff(want, CheckLogs(`Warn("requests wait too long, new ones are rejected")`, "r.md", runbook)); diff != "" {
+	if diff := cmp.Diff(want,
+		CheckLogs(`Warn("requests wait too long, new ones are rejected")`, "r.md", runbook)); diff != "" {
 		t.Errorf("quotes (-want +got):\n%s", diff)
+	}
+	long := inOneLine("Warn(\"the moon \" +\n\t\t\"is away\")")
+	if got := CheckLogs(long, "r.md", "The log says \"the moon is away\"."); got != nil {
+		t.Errorf("a message over two lines: %q", got)
 	}
 }

@@ -35,10 +35,14 @@ func TestThePictureShowsTheRooms(t *testing.T) {
 		t.Error(violation)
 	}
 	for name, change := range map[string]struct{ old, is, want string }{
-		"no picture":                   {"\n## Rooms\n", "\n## Halls\n", "ARCHITECTURE.md draws the rooms []"},
-		"two rooms change places":      {"\ntenant ", "\nprivate ", `ARCHITECTURE.md draws the rooms ["internal/contract"`},
-		"a package is not there":       {" importer ", " ", "ARCHITECTURE.md does not draw internal/pipeline/importer in its room"},
-		"a line is not that of layers": {"flagapi management", "flagapi  management", `ARCHITECTURE.md does not draw ["flagapi"`},
+		"no picture":              {"\n## Rooms\n", "\n## Halls\n", "ARCHITECTURE.md draws the rooms []"},
+		"two rooms change places": {"\ntenant ", "\nprivate ", `ARCHITECTURE.md draws the rooms ["internal/contract"`},
+		"a package is not there": {
+			" importer ", " ", "ARCHITECTURE.md does not draw internal/pipeline/importer in its room",
+		},
+		"a line is not that of layers": {
+			"flagapi management", "flagapi  management", `ARCHITECTURE.md does not draw ["flagapi"`,
+		},
 	} {
 		got := CheckRooms(page, strings.Replace(string(text), change.old, change.is, 1), packages)
 		if len(got) != 1 || !strings.HasPrefix(got[0], change.want) {

@@ -23,7 +23,8 @@ func TestTheGuideSaysWhereThingsGo(t *testing.T) {
 
 func TestThingsThatHaveNoPlaceAreFound(t *testing.T) {
 	t.Parallel()
-	known := "| What | Where |\n|---|---|\n| " + strings.Join(questions, " | `internal/archtest` |\n| ") + " | `internal/archtest` |\n"
+	known := "| What | Where |\n|---|---|\n| " + strings.Join(questions, " | `internal/archtest` |\n| ") +
+		" | `internal/archtest` |\n"
 	for name, tc := range map[string]struct {
 		rows string
 		want []string
@@ -37,7 +38,9 @@ func TestThingsThatHaveNoPlaceAreFound(t *testing.T) {
 			"| a rule | `internal/archtest/rules.go`, its code in `code.go` |\n",
 			[]string{"a.md names code.go for a rule, which is not in [internal/archtest/rules.go]"},
 		},
-		"a file that is nowhere": {"| a rule | `none.go` |\n", []string{"a.md names none.go for a rule, which is not in [internal]"}},
+		"a file that is nowhere": {
+			"| a rule | `none.go` |\n", []string{"a.md names none.go for a rule, which is not in [internal]"},
+		},
 	} {
 		if diff := cmp.Diff(tc.want, CheckPlaces(root, "a.md", known+tc.rows)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

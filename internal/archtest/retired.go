@@ -23,7 +23,7 @@ var retiredNames = map[string]string{
 	"MaxAnswers":            "MaxResults",
 	"MaxPlaces":             "MaxMemberships",
 	"MaxRefused":            "MaxRejected",
-	"NewBooks":              "NewLedgerStore",
+	"NewBooks":              "ledgerstore.NewStore",
 	"NewGates":              "NewTriggers",
 	"NoAnswer":              "NoResponse",
 	"NoFloor":               "NoLowWatermark",

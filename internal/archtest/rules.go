@@ -97,7 +97,8 @@ func checkReach(packages []Package) []string {
 	var out []string
 	for _, from := range slices.Sorted(maps.Keys(imports)) {
 		for _, s := range scarce {
-			if isTest(from) || slices.ContainsFunc(append(s.from, s.room), func(room string) bool { return within(from, room) }) {
+			if isTest(from) ||
+				slices.ContainsFunc(append(s.from, s.room), func(room string) bool { return within(from, room) }) {
 				continue
 			}
 			if path := reach(imports, from, s.room, map[string]bool{}); path != nil {
@@ -145,5 +146,6 @@ func isFiles(path string) bool {
 }
 
 func isTest(path string) bool {
-	return strings.HasSuffix(path, "test") || slices.ContainsFunc(testRooms, func(room string) bool { return within(path, room) })
+	return strings.HasSuffix(path, "test") ||
+		slices.ContainsFunc(testRooms, func(room string) bool { return within(path, room) })
 }

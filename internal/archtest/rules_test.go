@@ -47,7 +47,9 @@ func TestEachRuleRejectsWhatBreaksIt(t *testing.T) {
 		},
 		"a room below": {
 			[]Package{pkg("internal/platform/config", own("internal/tenant/org"))},
-			[]string{"internal/platform/config imports internal/tenant/org: a room imports rooms above it, and internal/tenant is below"},
+			[]string{
+				"internal/platform/config imports internal/tenant/org: a room imports rooms above it, and internal/tenant is below",
+			},
 		},
 		"a noun that knows another": {
 			[]Package{pkg("internal/resource/link/click", own("internal/resource/flag"))},
@@ -192,8 +194,10 @@ func TestTheRulesAllowWhatTheyShould(t *testing.T) {
 		tested,
 		pkg("internal/app/standalone", own("internal/app/edge"), own("internal/adapter/embedded/broker")),
 		pkg("internal/app/daemon", own("internal/platform/telemetry")),
-		pkg("internal/api/queryapi", own("internal/api/management"), own("internal/api/flagapi"), own("internal/api/httpkit")),
-		pkg("internal/adapter/embedded/broker", own("internal/adapter/embedded/filelock"), "github.com/twmb/franz-go/pkg/kfake"),
+		pkg("internal/api/queryapi", own("internal/api/management"), own("internal/api/flagapi"),
+			own("internal/api/httpkit")),
+		pkg("internal/adapter/embedded/broker", own("internal/adapter/embedded/filelock"),
+			"github.com/twmb/franz-go/pkg/kfake"),
 		pkg("internal/adapter/embedded/filelock"),
 		pkg("internal/adapter/store", own("schemas/sql"), "database/sql", own("internal/tenant/auth")),
 		pkg("internal/adapter/kafka/kafkatest", own("internal/testkit"), own("internal/adapter/kafka")),

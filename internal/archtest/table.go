@@ -25,7 +25,7 @@ var rooms = []string{
 // is below all lines; without any, no folder of the room knows another.
 var layers = map[string][][]string{
 	"internal/pipeline": {
-		{"buffer", "deadletter", "enrich", "ledger", "probe", "tally"},
+		{"deadletter", "enrich", "ledger", "probe", "sendqueue", "tally"},
 		{"ingest", "repair", "traffic", "sink"},
 	},
 	"internal/resource": nil,

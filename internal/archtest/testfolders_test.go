@@ -28,7 +28,9 @@ func TestTheGuideTellsWhatGoesIntoEachFolderOfTests(t *testing.T) {
 func TestFoldersOfTestsThatNobodyTellsOfAreFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, folder := range []string{"tests/fault/proxy", "tests/fault/testdata", "tests/misc/thing", "tests/system/quota"} {
+	for _, folder := range []string{
+		"tests/fault/proxy", "tests/fault/testdata", "tests/misc/thing", "tests/system/quota",
+	} {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
 			t.Fatal(err)
 		}

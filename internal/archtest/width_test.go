@@ -27,13 +27,15 @@ func TestWideLinesAreFound(t *testing.T) {
 		document string
 		want     []string
 	}{
-		"as wide as a page":       {fits, nil},
-		"one more":                {fits + wide, []string{"a.md:2 has more than 120 characters"}},
-		"code":                    {"```\n" + wide + "```\n    " + wide, nil},
-		"code of an item":         {"1. ```sh\n" + wide + "   ```\n", nil},
-		"behind code":             {"```\n```\n" + wide, []string{"a.md:3 has more than 120 characters"}},
-		"what a program writes":   {"<!-- table: written by `x` -->\n" + wide + "<!-- /table -->\n", nil},
-		"behind what it writes":   {"<!-- table: written by `x` -->\n<!-- /table -->\n" + wide, []string{"a.md:3 has more than 120 characters"}},
+		"as wide as a page":     {fits, nil},
+		"one more":              {fits + wide, []string{"a.md:2 has more than 120 characters"}},
+		"code":                  {"```\n" + wide + "```\n    " + wide, nil},
+		"code of an item":       {"1. ```sh\n" + wide + "   ```\n", nil},
+		"behind code":           {"```\n```\n" + wide, []string{"a.md:3 has more than 120 characters"}},
+		"what a program writes": {"<!-- table: written by `x` -->\n" + wide + "<!-- /table -->\n", nil},
+		"behind what it writes": {
+			"<!-- table: written by `x` -->\n<!-- /table -->\n" + wide, []string{"a.md:3 has more than 120 characters"},
+		},
 		"a comment is no program": {"<!-- note -->\n" + wide, []string{"a.md:2 has more than 120 characters"}},
 	} {
 		if diff := cmp.Diff(tc.want, CheckWidth("a.md", tc.document)); diff != "" {

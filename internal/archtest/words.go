@@ -39,7 +39,8 @@ func CheckWords(name, text string) []string {
 			out = append(out, v)
 		}
 	}
-	for said := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for said := range strings.FieldsFuncSeq(text,
+		func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		if instead, ok := retiredNames[said]; ok {
 			note(said, instead)
 		}

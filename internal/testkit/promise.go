@@ -37,7 +37,8 @@ func slackFrom(text string) float64 {
 	}
 	factor, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(factor >= 1) { // which NaN is not either
-		panic(fmt.Sprintf("%s is %q and must be a number of at least 1", SlackEnv, text)) //nolint:forbidigo // there is nobody to return it to
+		//nolint:forbidigo // there is nobody to return it to
+		panic(fmt.Sprintf("%s is %q and must be a number of at least 1", SlackEnv, text))
 	}
 	return factor
 }

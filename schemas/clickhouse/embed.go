@@ -2,7 +2,7 @@
 // files, applied once each, in order, forward only. Every statement must be safe
 // to run twice (IF NOT EXISTS), because two processes may migrate at once.
 //
-// The files are written from the tables in internal/adapter/clickhouse, which also makes
+// The files are written from the tables in internal/adapter/clickhouse/schema, which also makes
 // a cluster's statements of them; see its history.go when adding one.
 package clickhouse
 

@@ -46,8 +46,9 @@ func TestMigrationsRunForwardOnly(t *testing.T) {
 // adds is how a line may begin that is not indented: the version before works on
 // beside a migration. What is added to a table has a default or may be null, or the
 // version before could add no row any more.
-var adds = regexp.MustCompile(`^(CREATE (TABLE|INDEX|UNIQUE INDEX|FUNCTION|TRIGGER) |INSERT INTO |UPDATE |BEGIN$|END|\)|--|\$\$|` +
-	`ALTER TABLE \w+ ADD COLUMN \w+ \w+( NOT NULL DEFAULT .*| CHECK .*| REFERENCES .*)?;$)`)
+var adds = regexp.MustCompile(
+	`^(CREATE (TABLE|INDEX|UNIQUE INDEX|FUNCTION|TRIGGER) |INSERT INTO |UPDATE |BEGIN$|END|\)|--|\$\$|` +
+		`ALTER TABLE \w+ ADD COLUMN \w+ \w+( NOT NULL DEFAULT .*| CHECK .*| REFERENCES .*)?;$)`)
 
 func TestMigrationsOnlyAdd(t *testing.T) {
 	t.Parallel()
@@ -62,7 +63,8 @@ func TestMigrationsOnlyAdd(t *testing.T) {
 	}
 	for _, line := range []string{
 		"DROP TABLE users;", "drop index users_email;", "DELETE FROM users;", "TRUNCATE users;",
-		"ALTER TABLE users DROP COLUMN name;", "ALTER TABLE users RENAME COLUMN name TO title;", "ALTER TABLE users RENAME TO people;",
+		"ALTER TABLE users DROP COLUMN name;", "ALTER TABLE users RENAME COLUMN name TO title;",
+		"ALTER TABLE users RENAME TO people;",
 		"ALTER TABLE users ALTER COLUMN name TYPE BIGINT;", "ALTER TABLE users ALTER COLUMN name SET NOT NULL;",
 		"ALTER TABLE users ADD CONSTRAINT named CHECK (name <> '');", "ALTER TABLE users ADD COLUMN age BIGINT NOT NULL;",
 	} {

@@ -16,7 +16,9 @@ type instant struct{}
 
 // RoundTrip implements http.RoundTripper.
 func (instant) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader([]byte(accepted.body)))}, nil
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader([]byte(accepted.body))),
+	}, nil
 }
 
 // BenchmarkTrack is what an event costs its program, less the network.
@@ -30,8 +32,9 @@ func BenchmarkTrack(b *testing.B) {
 	} {
 		for _, size := range []int{10, 100} {
 			b.Run(bm.name+", batches of "+map[int]string{10: "10", 100: "100"}[size], func(b *testing.B) {
-				c, err := New(goodKey, WithHTTPClient(&http.Client{Transport: instant{}}), WithLogger(slog.New(slog.DiscardHandler)),
-					WithBatchSize(size), WithMaxQueueSize(100_000), WithBatchTimeout(time.Hour), WithWebsiteID("web_1"))
+				c, err := New(goodKey, WithHTTPClient(&http.Client{Transport: instant{}}),
+					WithLogger(slog.New(slog.DiscardHandler)), WithBatchSize(size), WithMaxQueueSize(100_000),
+					WithBatchTimeout(time.Hour), WithWebsiteID("web_1"))
 				if err != nil {
 					b.Fatal(err)
 				}

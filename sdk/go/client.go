@@ -94,7 +94,8 @@ func (c *Client) noted(ctx context.Context, r Result) Result {
 // the host rejects some, the others are sent without them.
 func (c *Client) Batch(ctx context.Context, events []Event) BatchResult {
 	if n := len(events); n < 1 || n > MaxBatchSize {
-		return sum([]Result{rejected(CodeValidation, fmt.Sprintf("a batch has 1 to %d events, this one has %d", MaxBatchSize, n))}).bare()
+		return sum([]Result{rejected(CodeValidation,
+			fmt.Sprintf("a batch has 1 to %d events, this one has %d", MaxBatchSize, n))}).bare()
 	}
 	results := make([]Result, len(events))
 	place := make([]int, 0, len(events)) // of each item among the results

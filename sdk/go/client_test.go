@@ -38,7 +38,9 @@ func TestNewNamesEveryOptionWithoutMeaning(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "batch size") || !strings.Contains(err.Error(), "retries") {
 		t.Errorf("New() = %v, want both told", err)
 	}
-	for _, address := range []string{"", "host", "//host", "http://", "http://u:p@host", "http://host?x=1", "http://host#x", "http://ho st"} {
+	for _, address := range []string{
+		"", "host", "//host", "http://", "http://u:p@host", "http://host?x=1", "http://host#x", "http://ho st",
+	} {
 		if _, err := New(goodKey, WithAPIURL(address)); err == nil {
 			t.Errorf("New() with the address %q = nil", address)
 		} else if strings.Contains(err.Error(), ":p@") {
@@ -54,9 +56,10 @@ func TestOptionsHaveTheirDefaultsAndBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := c.opts
-	got := fmt.Sprint(o.apiURL, o.websiteID, o.namespace, o.source, o.debug, o.batching, o.batchSize, o.batchTimeout, o.maxQueueSize,
-		o.deduplication, o.maxDeduplicationCacheSize, o.requestTimeout, o.retries, len(o.middleware))
-	want := fmt.Sprint("http://127.0.0.1:8081", "", "", "", false, true, 10, 2*time.Second, 1000, true, 10000, 10*time.Second, 2, 0)
+	got := fmt.Sprint(o.apiURL, o.websiteID, o.namespace, o.source, o.debug, o.batching, o.batchSize, o.batchTimeout,
+		o.maxQueueSize, o.deduplication, o.maxDeduplicationCacheSize, o.requestTimeout, o.retries, len(o.middleware))
+	want := fmt.Sprint("http://127.0.0.1:8081", "", "", "", false, true, 10, 2*time.Second, 1000, true,
+		10000, 10*time.Second, 2, 0)
 	if got != want {
 		t.Errorf("defaults are %s, want %s", got, want)
 	}
@@ -78,7 +81,9 @@ func TestNoPrintOfAClientShowsItsKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{fmt.Sprintf("%v %+v %#v", c, c, c), fmt.Sprintf("%v %+v %#v", *c.host, *c.host, *c.host)} {
+	for _, text := range []string{
+		fmt.Sprintf("%v %+v %#v", c, c, c), fmt.Sprintf("%v %+v %#v", *c.host, *c.host, *c.host),
+	} {
 		if strings.Contains(text, goodKey) {
 			t.Error("a print of the client shows the key")
 		}
@@ -91,8 +96,10 @@ func TestWithoutBatchingTrackSendsOneObjectAndTellsTheResponse(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_123)
 	c := h.client(WithBatching(false), WithWebsiteID("web_1"), WithNamespace("shop"), WithSource("server"))
 	r := c.Track(t.Context(), Event{
-		Name: "purchase <&>", EventID: "e-1", Path: "/a", AnonymousID: "anon_1", ProfileID: "p", SessionID: "s", Type: "custom",
-		AnonymizeVisitorIDs: AnonymizeAuto, Timestamp: at, Properties: map[string]any{"amount": 12.5, "b": []int{1}, "html": "<&>"},
+		Name: "purchase <&>", EventID: "e-1", Path: "/a", AnonymousID: "anon_1", ProfileID: "p", SessionID: "s",
+		Type:                "custom",
+		AnonymizeVisitorIDs: AnonymizeAuto, Timestamp: at,
+		Properties: map[string]any{"amount": 12.5, "b": []int{1}, "html": "<&>"},
 	})
 	check(t, "track", r, Result{Success: true, EventID: "e-1", Delivery: Delivered, StatusCode: 200})
 	got := h.requests()[0]
@@ -118,7 +125,9 @@ func TestAnEventsOwnFieldsStandAboveTheClients(t *testing.T) {
 	c.SetGlobalProperties(map[string]any{"build": 7})
 	own := map[string]any{"plan": "pro"}
 	before := time.Now().UnixMilli()
-	r := c.Track(t.Context(), Event{Name: "x", WebsiteID: "web_2", Namespace: "m", Source: "t", Properties: own, AnonymizeVisitorIDs: AnonymizeFalse})
+	r := c.Track(t.Context(), Event{
+		Name: "x", WebsiteID: "web_2", Namespace: "m", Source: "t", Properties: own, AnonymizeVisitorIDs: AnonymizeFalse,
+	})
 	e := h.requests()[0].events[0]
 	for field, want := range map[string]any{
 		"websiteId": "web_2", "namespace": "m", "source": "t", "anonymizeVisitorIds": false, "eventId": r.EventID,
@@ -210,7 +219,11 @@ func TestEveryLimitIsCheckedBeforeAnythingIsSent(t *testing.T) {
 		{"websiteId", Event{Name: "x", WebsiteID: tooLong(255)}, Event{Name: "x", WebsiteID: tooLong(256)}},
 		{"keys", Event{Name: "x", Properties: manyKeys(50)}, Event{Name: "x", Properties: manyKeys(51)}},
 		{"size", Event{Name: "x", Properties: exactly(32768)}, Event{Name: "x", Properties: exactly(32769)}},
-		{"JSON", Event{Name: "x", Properties: map[string]any{"k": nil}}, Event{Name: "x", Properties: map[string]any{"k": math.NaN()}}},
+		{
+			"JSON",
+			Event{Name: "x", Properties: map[string]any{"k": nil}},
+			Event{Name: "x", Properties: map[string]any{"k": math.NaN()}},
+		},
 		{"type", Event{Name: "x", Type: "custom_event"}, Event{Name: "x", Type: "page_view"}},
 		{"anonymize", Event{Name: "x", AnonymizeVisitorIDs: "true"}, Event{Name: "x", AnonymizeVisitorIDs: "yes"}},
 	} {
@@ -249,7 +262,8 @@ func TestABatchHasOneToAHundredEvents(t *testing.T) {
 	}
 	b := c.Batch(t.Context(), events[:100])
 	check(t, "100", b.Result, Result{Success: true, Delivery: Delivered})
-	if b.Processed != 100 || len(b.Results) != 100 || b.Results[99].EventID != "99" || b.Results[99].Delivery != Delivered {
+	if b.Processed != 100 || len(b.Results) != 100 || b.Results[99].EventID != "99" ||
+		b.Results[99].Delivery != Delivered {
 		t.Errorf("%+v", b)
 	}
 	c.Batch(t.Context(), events[100:])
@@ -285,7 +299,8 @@ func TestIdentifySendsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil)
 	c := h.client(WithWebsiteID("web_1"))
-	r := c.Identify(t.Context(), Identity{ProfileID: "user-1", AnonymousID: "anon_1", Traits: map[string]any{"plan": "pro", "old": nil}})
+	r := c.Identify(t.Context(),
+		Identity{ProfileID: "user-1", AnonymousID: "anon_1", Traits: map[string]any{"plan": "pro", "old": nil}})
 	check(t, "identify", r, Result{Success: true, Delivery: Delivered, StatusCode: 200})
 	const want = `{"profileId":"user-1","anonymousId":"anon_1","websiteId":"web_1","traits":{"old":null,"plan":"pro"}}`
 	if got := h.requests()[0]; got.body != want || got.path != "/identify" {
@@ -315,16 +330,36 @@ func TestResponsesBecomeResults(t *testing.T) {
 	}{
 		{"accepted", accepted, Result{Success: true, Delivery: Delivered, StatusCode: 200}},
 		{"nothing stored, nothing said", reply{status: 204}, Result{Success: true, Delivery: Delivered, StatusCode: 204}},
-		{"no key", rejection(401, "AUTH_REQUIRED", false), Result{Code: "AUTH_REQUIRED", StatusCode: 401, RequestID: "req_1"}},
-		{"quota", rejection(402, "QUOTA_EXCEEDED", false), Result{Code: "QUOTA_EXCEEDED", StatusCode: 402, RequestID: "req_1"}},
-		{"fault", rejection(500, "INTERNAL_SERVER_ERROR", true), Result{Code: "INTERNAL_SERVER_ERROR", StatusCode: 500, RequestID: "req_1", Retryable: true}},
+		{
+			"no key", rejection(401, "AUTH_REQUIRED", false), Result{Code: "AUTH_REQUIRED", StatusCode: 401, RequestID: "req_1"},
+		},
+		{
+			"quota", rejection(402, "QUOTA_EXCEEDED", false),
+			Result{Code: "QUOTA_EXCEEDED", StatusCode: 402, RequestID: "req_1"},
+		},
+		{
+			"fault", rejection(500, "INTERNAL_SERVER_ERROR", true),
+			Result{Code: "INTERNAL_SERVER_ERROR", StatusCode: 500, RequestID: "req_1", Retryable: true},
+		},
 		{"the body knows better", rejection(500, "X", false), Result{Code: "X", StatusCode: 500, RequestID: "req_1"}},
 		{"proxy", reply{status: 502, body: "<html>"}, Result{Code: CodeHTTP, StatusCode: 502, Retryable: true}},
 		{"too early", reply{status: 425}, Result{Code: CodeHTTP, StatusCode: 425, Retryable: true}},
-		{"elsewhere", reply{status: 301, header: http.Header{"Location": {"https://h"}}}, Result{Code: CodeHTTP, StatusCode: 301}},
+		{
+			"elsewhere",
+			reply{status: 301, header: http.Header{"Location": {"https://h"}}},
+			Result{Code: CodeHTTP, StatusCode: 301},
+		},
 		{"nobody in particular", reply{status: 200}, Result{Code: CodeInvalidResponse, StatusCode: 200, Retryable: true}},
-		{"another host", reply{status: 200, body: "<html>"}, Result{Code: CodeInvalidResponse, StatusCode: 200, Retryable: true}},
-		{"2xx that says no", reply{status: 200, body: `{"status":"error","message":"no"}`}, Result{Code: CodeHTTP, StatusCode: 200}},
+		{
+			"another host",
+			reply{status: 200, body: "<html>"},
+			Result{Code: CodeInvalidResponse, StatusCode: 200, Retryable: true},
+		},
+		{
+			"2xx that says no",
+			reply{status: 200, body: `{"status":"error","message":"no"}`},
+			Result{Code: CodeHTTP, StatusCode: 200},
+		},
 		{"cut off", reply{err: errCut}, Result{Code: CodeNetwork, Retryable: true}},
 		{"silence", reply{hang: time.Hour}, Result{Code: CodeNetwork, Retryable: true}},
 	} {
@@ -432,7 +467,8 @@ func TestEveryCallEndsWithItsContext(t *testing.T) {
 		r := c.Track(ctx, Event{Name: "x", EventID: "e"})
 		check(t, "queued", r, Result{Success: true, Delivery: Queued, EventID: "e"})
 		check(t, "flush", c.Flush(ctx).Result, Result{Code: CodeCanceled, Retryable: true, Delivery: Queued})
-		check(t, "track after the end", c.Track(ctx, Event{Name: "y", EventID: "f"}), Result{Code: CodeCanceled, Retryable: true, EventID: "f"})
+		check(t, "track after the end", c.Track(ctx, Event{Name: "y", EventID: "f"}),
+			Result{Code: CodeCanceled, Retryable: true, EventID: "f"})
 	})
 }
 
@@ -451,7 +487,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 func TestAResultReadsAsTheSpecificationNamesIt(t *testing.T) {
 	t.Parallel()
 	b, err := json.Marshal(Result{
-		Success: true, EventID: "e", Error: "x", Delivery: Queued, Code: "C", Why: "w", Fix: "f", RequestID: "r", Retryable: true, StatusCode: 503,
+		Success: true, EventID: "e", Error: "x", Delivery: Queued, Code: "C", Why: "w", Fix: "f", RequestID: "r",
+		Retryable: true, StatusCode: 503,
 	})
 	const want = `{"success":true,"eventId":"e","error":"x","delivery":"queued","code":"C","why":"w","fix":"f","requestId":"r","retryable":true,"statusCode":503}`
 	if err != nil || string(b) != want {
@@ -464,9 +501,11 @@ func TestTheLogHasNeitherKeysNorEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		h := newHost(t, replies(unavailable, rejection(401, "AUTH_REQUIRED", false)))
-		c := h.client(WithDebug(true), WithBatchSize(1), WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
+		c := h.client(WithDebug(true), WithBatchSize(1),
+			WithLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))))
 		for range 2 {
-			c.Track(t.Context(), Event{Name: "secret-name", ProfileID: "secret-profile", Properties: map[string]any{"k": "secret-value"}})
+			c.Track(t.Context(),
+				Event{Name: "secret-name", ProfileID: "secret-profile", Properties: map[string]any{"k": "secret-value"}})
 		}
 		c.Flush(t.Context())
 		c.Close(t.Context())
@@ -474,7 +513,9 @@ func TestTheLogHasNeitherKeysNorEvents(t *testing.T) {
 		if strings.Contains(text, "secret") || strings.Contains(text, goodKey) {
 			t.Errorf("the log tells too much:\n%s", text)
 		}
-		for _, want := range []string{"tried again", "events are lost", "event tracked", "code=AUTH_REQUIRED", "request_id=req_1"} {
+		for _, want := range []string{
+			"tried again", "events are lost", "event tracked", "code=AUTH_REQUIRED", "request_id=req_1",
+		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the log does not say %q:\n%s", want, text)
 			}

@@ -10,7 +10,9 @@ import (
 )
 
 func FuzzStringsAreEncodedAsEncodingJSONDecodesThem(f *testing.F) {
-	for _, s := range []string{"", "plain", "quo\"te\\", "\x00\x1f\n\r\t\x7f", "é 漢 😀", "\xff\xfe", "a\xe2\x28\xa1", "\u2028</script>", "\ufffd"} {
+	for _, s := range []string{
+		"", "plain", "quo\"te\\", "\x00\x1f\n\r\t\x7f", "é 漢 😀", "\xff\xfe", "a\xe2\x28\xa1", "\u2028</script>", "\ufffd",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

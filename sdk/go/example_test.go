@@ -23,7 +23,8 @@ func host() *httptest.Server {
 		if strings.Contains(string(body), "foreign") {
 			w.Header().Set("X-Request-Id", "req_1")
 			w.WriteHeader(http.StatusForbidden)
-			io.WriteString(w, `{"success":false,"status":"error","error":"Access denied","code":"ACCESS_DENIED","retryable":false}`)
+			io.WriteString(w,
+				`{"success":false,"status":"error","error":"Access denied","code":"ACCESS_DENIED","retryable":false}`)
 			return
 		}
 		fmt.Println(r.Method, r.URL.Path, string(body))
@@ -136,7 +137,8 @@ func ExampleWithMiddleware() {
 
 	fmt.Println(client.Track(context.Background(), millrace.Event{Name: "health_check"}).Delivery)
 	client.Track(context.Background(), millrace.Event{
-		Name: "signup", EventID: "1", Timestamp: time.UnixMilli(1_700_000_000_000), Properties: map[string]any{"email": "a@example.com", "plan": "free"},
+		Name: "signup", EventID: "1", Timestamp: time.UnixMilli(1_700_000_000_000),
+		Properties: map[string]any{"email": "a@example.com", "plan": "free"},
 	})
 	client.Flush(context.Background())
 	// Output:
@@ -147,11 +149,12 @@ func ExampleWithMiddleware() {
 func ExampleWithOnResult() {
 	server := host()
 	defer server.Close()
-	client, err := millrace.New("mlr_secret", millrace.WithAPIURL(server.URL), millrace.WithOnResult(func(r millrace.Result) {
-		if !r.Success {
-			fmt.Fprintln(os.Stderr, "lost", r.EventID, r.Err())
-		}
-	}))
+	client, err := millrace.New("mlr_secret", millrace.WithAPIURL(server.URL),
+		millrace.WithOnResult(func(r millrace.Result) {
+			if !r.Success {
+				fmt.Fprintln(os.Stderr, "lost", r.EventID, r.Err())
+			}
+		}))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -84,7 +84,8 @@ func TestNoEventIsLostOrDoubledWhateverTheHostDoes(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 0))
 			h := newHost(t, flaky(rng))
 			e := &ending{queued: map[string]bool{}, final: map[string][]Result{}}
-			c := h.client(WithBatchSize(1+int(seed%13)), WithMaxQueueSize(20+int(seed%200)), WithBatchTimeout(time.Duration(seed%7)*100*time.Millisecond),
+			c := h.client(WithBatchSize(1+int(seed%13)), WithMaxQueueSize(20+int(seed%200)),
+				WithBatchTimeout(time.Duration(seed%7)*100*time.Millisecond),
 				WithOnResult(e.tell), WithRequestTimeout(5*time.Second))
 			var all sync.WaitGroup
 			for g := range goroutines {

@@ -60,7 +60,8 @@ func TestAClientOnTheNetworkLeavesNothingBehind(t *testing.T) { //nolint:paralle
 		all.Go(func() {
 			for i := range each {
 				id := fmt.Sprint(g, "-", i)
-				for r := c.Track(t.Context(), Event{Name: "x", EventID: id}); !r.Success; r = c.Track(t.Context(), Event{Name: "x", EventID: id}) {
+				for r := c.Track(t.Context(), Event{Name: "x", EventID: id}); !r.Success; r = c.Track(t.Context(),
+					Event{Name: "x", EventID: id}) {
 					c.Flush(t.Context())
 				}
 			}

@@ -168,7 +168,8 @@ func TestWhatIsBeingSentCountsTowardsTheQueue(t *testing.T) {
 		for _, id := range []string{"a", "b"} {
 			check(t, id, c.Track(ctx, Event{Name: "x", EventID: id}), Result{Success: true, Delivery: Queued, EventID: id})
 		}
-		check(t, "c", c.Track(t.Context(), Event{Name: "x", EventID: "c"}), Result{Code: CodeQueueFull, Retryable: true, EventID: "c"})
+		check(t, "c", c.Track(t.Context(), Event{Name: "x", EventID: "c"}),
+			Result{Code: CodeQueueFull, Retryable: true, EventID: "c"})
 		after(time.Second)
 		track(t, c, "c")
 	})
@@ -219,10 +220,14 @@ func TestTheQueueWaitsAsLongAsTheHostAsks(t *testing.T) {
 	bubble(t, replies(limited), []Option{WithBatchSize(1)}, func(s stage) {
 		t, h, c, _ := s.parts()
 		r := c.Track(t.Context(), Event{Name: "a", EventID: "a"})
-		check(t, "track", r, Result{Success: true, Delivery: Queued, EventID: "a", Code: "RATE_LIMITED", StatusCode: 429, RequestID: "req_1", Retryable: true})
+		check(t, "track", r, Result{
+			Success: true, Delivery: Queued, EventID: "a", Code: "RATE_LIMITED", StatusCode: 429, RequestID: "req_1",
+			Retryable: true,
+		})
 		track(t, c, "b", "c") // full batches, which wait too
 		b := c.Flush(t.Context())
-		check(t, "flush", b.Result, Result{Delivery: Queued, Code: "RATE_LIMITED", StatusCode: 429, RequestID: "req_1", Retryable: true})
+		check(t, "flush", b.Result,
+			Result{Delivery: Queued, Code: "RATE_LIMITED", StatusCode: 429, RequestID: "req_1", Retryable: true})
 		if b.Pending != 3 {
 			t.Errorf("%d are pending, want 3", b.Pending)
 		}
@@ -251,8 +256,10 @@ func TestAnEventThatIsQueuedOrWasDeliveredIsSkipped(t *testing.T) {
 			t.Errorf("%+v, %d remembered", b, c.DeduplicationCacheSize())
 		}
 		check(t, "delivered", track(t, c, "a"), skipped)
-		batch := c.Batch(t.Context(), []Event{{Name: "x", EventID: "a"}, {Name: "x", EventID: "b"}, {Name: "x", EventID: "b"}})
-		if batch.Processed != 1 || batch.Results[0].Delivery != Skipped || batch.Results[1].Delivery != Delivered || batch.Results[2].Delivery != Skipped {
+		batch := c.Batch(t.Context(),
+			[]Event{{Name: "x", EventID: "a"}, {Name: "x", EventID: "b"}, {Name: "x", EventID: "b"}})
+		if batch.Processed != 1 || batch.Results[0].Delivery != Skipped || batch.Results[1].Delivery != Delivered ||
+			batch.Results[2].Delivery != Skipped {
 			t.Errorf("%+v", batch)
 		}
 		other := c.Track(t.Context(), Event{Name: "x", EventID: "a", WebsiteID: "web_2"})
@@ -504,7 +511,8 @@ func TestFlushGivesUpAfterTheRetriesAndTheQueueDoesNot(t *testing.T) {
 		t, h, c, told := s.parts()
 		track(t, c, "a")
 		b := c.Flush(t.Context())
-		check(t, "flush", b.Result, Result{Delivery: Queued, Code: "DELIVERY_UNAVAILABLE", StatusCode: 503, RequestID: "req_1", Retryable: true})
+		check(t, "flush", b.Result,
+			Result{Delivery: Queued, Code: "DELIVERY_UNAVAILABLE", StatusCode: 503, RequestID: "req_1", Retryable: true})
 		if b.Pending != 1 || len(h.requests()) != 3 {
 			t.Errorf("%+v after %d requests", b, len(h.requests()))
 		}
@@ -583,22 +591,23 @@ func TestCloseSaysWhatItCouldNotSend(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bubble(t, func(int, *call) reply { return tc.reply }, []Option{WithBatchSize(2), WithRequestTimeout(time.Hour)}, func(s stage) {
-				t, _, c, told := s.parts()
-				track(t, c, "a")
-				go c.Track(t.Context(), Event{Name: "b", EventID: "b"})
-				synctest.Wait()
-				track(t, c, "c")
-				begin := time.Now()
-				b := c.Close(t.Context())
-				check(t, "close", b.Result, Result{Code: tc.code, Retryable: true})
-				if b.Failed != 3 || b.Pending != 0 || time.Since(begin) != closeTime {
-					t.Errorf("%+v after %s", b, time.Since(begin))
-				}
-				if got, want := told.fates(), fmt.Sprintf("a %[1]s, b %[1]s, c %[1]s", tc.code); got != want {
-					t.Errorf("OnResult was told %s, want %s", got, want)
-				}
-			})
+			bubble(t, func(int, *call) reply { return tc.reply },
+				[]Option{WithBatchSize(2), WithRequestTimeout(time.Hour)}, func(s stage) {
+					t, _, c, told := s.parts()
+					track(t, c, "a")
+					go c.Track(t.Context(), Event{Name: "b", EventID: "b"})
+					synctest.Wait()
+					track(t, c, "c")
+					begin := time.Now()
+					b := c.Close(t.Context())
+					check(t, "close", b.Result, Result{Code: tc.code, Retryable: true})
+					if b.Failed != 3 || b.Pending != 0 || time.Since(begin) != closeTime {
+						t.Errorf("%+v after %s", b, time.Since(begin))
+					}
+					if got, want := told.fates(), fmt.Sprintf("a %[1]s, b %[1]s, c %[1]s", tc.code); got != want {
+						t.Errorf("OnResult was told %s, want %s", got, want)
+					}
+				})
 		})
 	}
 }

@@ -15,10 +15,14 @@ var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func TestARejectionIsReadWhole(t *testing.T) {
 	t.Parallel()
 	header := http.Header{"X-Request-Id": {"req_header"}, "Retry-After": {"3"}}
-	a := readResponse(429, header, []byte(`{"success":false,"status":"error","error":"E","message":"M","code":"RATE_LIMITED","retryable":true,`+
-		`"requestId":"req_body","why":"W","fix":"F","retryAfter":9,"errors":[{"index":2,"field":"name","code":"too_long","message":"x"},`+
-		`{"index":2,"field":"path","message":""},{"field":"body","message":"no index"},{"index":-1},{"index":0,"message":"y"}]}`), now)
-	want := Result{Error: "E: no index", Code: "RATE_LIMITED", Why: "W", Fix: "F", RequestID: "req_header", Retryable: true, StatusCode: 429, wait: 3 * time.Second}
+	a := readResponse(429, header,
+		[]byte(`{"success":false,"status":"error","error":"E","message":"M","code":"RATE_LIMITED","retryable":true,`+
+			`"requestId":"req_body","why":"W","fix":"F","retryAfter":9,"errors":[{"index":2,"field":"name","code":"too_long","message":"x"},`+
+			`{"index":2,"field":"path","message":""},{"field":"body","message":"no index"},{"index":-1},{"index":0,"message":"y"}]}`), now)
+	want := Result{
+		Error: "E: no index", Code: "RATE_LIMITED", Why: "W", Fix: "F", RequestID: "req_header", Retryable: true,
+		StatusCode: 429, wait: 3 * time.Second,
+	}
 	if a.Result != want {
 		t.Errorf("\n got %+v\nwant %+v", a.Result, want)
 	}
@@ -38,10 +42,17 @@ func TestWhatARejectionLeavesOutIsFilledIn(t *testing.T) {
 		{"no code", `{"error":"E"}`, 404, "HTTP_ERROR E false"},
 		{"nothing", ``, 503, "HTTP_ERROR HTTP 503 Service Unavailable true"},
 		{"an unknown status", ``, 799, "HTTP_ERROR HTTP 799 true"},
-		{"members of other types", `{"error":7,"code":"C","retryable":"yes","errors":{}}`, 408, "C HTTP 408 Request Timeout true"},
+		{
+			"members of other types", `{"error":7,"code":"C","retryable":"yes","errors":{}}`, 408,
+			"C HTTP 408 Request Timeout true",
+		},
 		{"not retryable though 5xx", `{"code":"C","error":"E","retryable":false}`, 500, "C E false"},
 		{"retryable though 4xx", `{"code":"C","error":"E","retryable":true}`, 409, "C E true"},
-		{"what is wrong with the only event", `{"error":"E","code":"C","errors":[{"field":"traits","message":"M"},{"field":"name"},{}]}`, 400, "C E: M; name false"},
+		{
+			"what is wrong with the only event",
+			`{"error":"E","code":"C","errors":[{"field":"traits","message":"M"},{"field":"name"},{}]}`, 400,
+			"C E: M; name false",
+		},
 		{"an array", `[1]`, 400, "HTTP_ERROR HTTP 400 Bad Request false"},
 		{"half a body", `{"code":"C"`, 400, "HTTP_ERROR HTTP 400 Bad Request false"},
 	} {
@@ -147,7 +158,9 @@ func TestTheOldestIDsAreForgottenFirst(t *testing.T) {
 
 func TestBackoffIsBounded(t *testing.T) {
 	t.Parallel()
-	for failures, most := range map[int]time.Duration{0: leastPause, 1: 2 * leastPause, 6: 16 * time.Second, 7: mostPause, 100: mostPause, 1 << 40: mostPause} {
+	for failures, most := range map[int]time.Duration{
+		0: leastPause, 1: 2 * leastPause, 6: 16 * time.Second, 7: mostPause, 100: mostPause, 1 << 40: mostPause,
+	} {
 		for range 100 {
 			if got := backoff(0, failures); got < most/2 || got > most {
 				t.Fatalf("backoff(0, %d) = %s, want %s to %s", failures, got, most/2, most)

@@ -104,23 +104,46 @@ type BatchResult struct {
 type explanation struct{ why, fix string }
 
 var explanations = map[string]explanation{
-	CodeNetwork:    {"No answer arrived, so it is not known whether the events are stored.", "Send them again with the same ids; check the address of the host and the network."},
-	CodeValidation: {"The call breaks a rule of what the host accepts.", "Correct what the error names."},
-	CodeQueueFull:  {"As many events are waiting to be sent as the queue may hold.", "Track again later, call Flush, or allow a longer queue."},
-	CodeCanceled:   {"The context of the call ended before the host had answered.", "Give the call more time, or send again with the same ids."},
-	CodeClosed:     {"The client was closed, and sends nothing any more.", "Close the client only after the last event."},
-	CodeInvalidResponse: {
-		"What answered is not an ingestion host, or something between has changed its answer.", "Check the address of the host.",
+	CodeNetwork: {
+		"No answer arrived, so it is not known whether the events are stored.",
+		"Send them again with the same ids; check the address of the host and the network.",
 	},
-	CodeHTTP:                       {"The request was refused without saying why, as a proxy does.", "Check the address of the host and what stands in front of it."},
-	"AUTH_REQUIRED":                {"The API key is malformed, unknown, expired, revoked or rotated away.", "Use a valid API key."},
-	"FORBIDDEN":                    {"The API key lacks the scope track:events.", "Use a key that holds the scope."},
-	"ACCESS_DENIED":                {"The API key does not cover the website.", "Use a key that covers the website."},
-	"WEBSITE_NOT_FOUND":            {"No website of the key's organization has this id.", "Check the website id."},
-	"WEBSITE_MISSING_ORGANIZATION": {"The website belongs to no organization.", "Ask an owner of the website to move it to one."},
-	"QUOTA_EXCEEDED":               {"The organization's events of this month are used up.", "Ask an owner of the organization for a larger quota."},
-	"PAYLOAD_TOO_LARGE":            {"The request or the properties of an event are larger than the host accepts.", "Send smaller properties."},
-	"RATE_LIMITED":                 {"More requests were sent than the limit allows.", "Send more events in one request, and fewer requests."},
+	CodeValidation: {"The call breaks a rule of what the host accepts.", "Correct what the error names."},
+	CodeQueueFull: {
+		"As many events are waiting to be sent as the queue may hold.",
+		"Track again later, call Flush, or allow a longer queue.",
+	},
+	CodeCanceled: {
+		"The context of the call ended before the host had answered.",
+		"Give the call more time, or send again with the same ids.",
+	},
+	CodeClosed: {"The client was closed, and sends nothing any more.", "Close the client only after the last event."},
+	CodeInvalidResponse: {
+		"What answered is not an ingestion host, or something between has changed its answer.",
+		"Check the address of the host.",
+	},
+	CodeHTTP: {
+		"The request was refused without saying why, as a proxy does.",
+		"Check the address of the host and what stands in front of it.",
+	},
+	"AUTH_REQUIRED": {
+		"The API key is malformed, unknown, expired, revoked or rotated away.", "Use a valid API key.",
+	},
+	"FORBIDDEN":         {"The API key lacks the scope track:events.", "Use a key that holds the scope."},
+	"ACCESS_DENIED":     {"The API key does not cover the website.", "Use a key that covers the website."},
+	"WEBSITE_NOT_FOUND": {"No website of the key's organization has this id.", "Check the website id."},
+	"WEBSITE_MISSING_ORGANIZATION": {
+		"The website belongs to no organization.", "Ask an owner of the website to move it to one.",
+	},
+	"QUOTA_EXCEEDED": {
+		"The organization's events of this month are used up.", "Ask an owner of the organization for a larger quota.",
+	},
+	"PAYLOAD_TOO_LARGE": {
+		"The request or the properties of an event are larger than the host accepts.", "Send smaller properties.",
+	},
+	"RATE_LIMITED": {
+		"More requests were sent than the limit allows.", "Send more events in one request, and fewer requests.",
+	},
 }
 
 // explained returns the result with why and fix, where nobody has said them yet.

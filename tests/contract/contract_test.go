@@ -76,7 +76,8 @@ func checkLimit(t *testing.T, file string, steps map[string]apitest.Step, l even
 		case !ok:
 			t.Errorf("%s.txtar has no step %q", file, name)
 		case rejected != want.rejected:
-			t.Errorf("%s: step %q is answered %d; refused with %d: %v, want %v", file, name, s.Response.Status, l.Status, rejected, want.rejected)
+			t.Errorf("%s: step %q is answered %d; refused with %d: %v, want %v",
+				file, name, s.Response.Status, l.Status, rejected, want.rejected)
 		}
 	}
 }

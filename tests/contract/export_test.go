@@ -34,9 +34,12 @@ func widely(t *testing.T, s *harness.System, n int) (ids []string) {
 		for range 100 {
 			rand.Read(noise)
 			ids = append(ids, fmt.Sprintf("event %04d", len(ids)))
-			batch = append(batch, fmt.Sprintf(`{"eventId":%q,"name":"wide","timestamp":"2021-02-03T04:05:06Z","properties":{"noise":%q}}`, ids[len(ids)-1], hex.EncodeToString(noise)))
+			batch = append(batch, fmt.Sprintf(
+				`{"eventId":%q,"name":"wide","timestamp":"2021-02-03T04:05:06Z","properties":{"noise":%q}}`, ids[len(ids)-1],
+				hex.EncodeToString(noise)))
 		}
-		a, err := harness.Post(t.Context(), s.IngestURL+"/track?website_id="+s.SecondWebsiteID, s.Key, []byte("["+strings.Join(batch, ",")+"]"))
+		a, err := harness.Post(t.Context(), s.IngestURL+"/track?website_id="+s.SecondWebsiteID, s.Key,
+			[]byte("["+strings.Join(batch, ",")+"]"))
 		if err != nil || a.Status != http.StatusOK {
 			t.Fatalf("sending events: %v, %+v", err, a)
 		}
@@ -49,9 +52,10 @@ func widely(t *testing.T, s *harness.System, n int) (ids []string) {
 func exported(t *testing.T, s *harness.System, format, more string, most int64) (body []byte) {
 	t.Helper()
 	testkit.Eventually(t, time.Minute, func() error {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.QueryURL+"/rpc/events/export", strings.NewReader(fmt.Sprintf(
-			`{"websiteId":%q,"startDate":"2021-02-03","endDate":"2021-02-03","columns":["properties","event_id","cursor"],"format":%q%s}`, s.SecondWebsiteID, format, more,
-		)))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.QueryURL+"/rpc/events/export",
+			strings.NewReader(fmt.Sprintf(
+				`{"websiteId":%q,"startDate":"2021-02-03","endDate":"2021-02-03","columns":["properties","event_id","cursor"],"format":%q%s}`, s.SecondWebsiteID, format, more,
+			)))
 		if err != nil {
 			return err
 		}

@@ -41,8 +41,16 @@ var (
 )
 
 var guides = []guide{
-	{name: "sending-events", least: 8, website: func(s *harness.System) string { return s.SecondWebsiteID }, silent: accepted},
-	{name: "querying", least: 18, website: func(s *harness.System) string { return s.PublicWebsiteID }, silent: accepted, settle: 90 * time.Second},
+	{
+		name:    "sending-events",
+		least:   8,
+		website: func(s *harness.System) string { return s.SecondWebsiteID },
+		silent:  accepted,
+	},
+	{
+		name: "querying", least: 18, website: func(s *harness.System) string { return s.PublicWebsiteID }, silent: accepted,
+		settle: 90 * time.Second,
+	},
 	{
 		name: "exporting", least: 4, website: func(s *harness.System) string { return s.WebsiteID }, silent: nothing,
 		events: []string{
@@ -108,7 +116,8 @@ func store(t *testing.T, s *harness.System, g *guide) {
 		return
 	}
 	url := s.IngestURL + "/track?website_id=" + g.website(s)
-	if a, err := harness.Post(t.Context(), url, s.Key, []byte("["+strings.Join(g.events, ",")+"]")); err != nil || a.Status != 200 {
+	if a, err := harness.Post(t.Context(), url, s.Key,
+		[]byte("["+strings.Join(g.events, ",")+"]")); err != nil || a.Status != 200 {
 		t.Fatalf("sending events: %v, %d %s", err, a.Status, a.Body)
 	}
 	testkit.Eventually(t, 90*time.Second, func() error {

@@ -83,38 +83,42 @@ func attacks(t *testing.T) []attack {
 // Whatever a caller tries, it gets the response that is due, the edge keeps its
 // memory, and the others hardly notice.
 func TestWhoAbusesAnEdgeIsRejectedAndNobodyElseNotices(t *testing.T) {
-	tr := trial{fault: "F21 abuse", point: "of every kind, one after the other", on: kfakeOnly, few: 1, alone: true, once: true, body: func(t *testing.T, s *stage) {
-		x := s.newTarget(nil)
-		request := x.request(x.fixture.SecondWebsiteID, "v")
-		x.warm(request)
-		base, turns := x.steady(brief(10*time.Second), request), 1
-		if thorough() {
-			turns = 4
-		}
-		t.Logf("without abuse: %s", base)
-		for i, a := range attacks(t) {
-			others := x.request(x.fixture.SecondWebsiteID, fmt.Sprint("v", i))
-			if a.flood {
-				others = x.requestOf(x.fixture.ForeignKey, x.fixture.ForeignWebsiteID, fmt.Sprint("v", i))
+	tr := trial{
+		fault: "F21 abuse", point: "of every kind, one after the other", on: kfakeOnly, few: 1, alone: true, once: true,
+		body: func(t *testing.T, s *stage) {
+			x := s.newTarget(nil)
+			request := x.request(x.fixture.SecondWebsiteID, "v")
+			x.warm(request)
+			base, turns := x.steady(brief(10*time.Second), request), 1
+			if thorough() {
+				turns = 4
 			}
-			during := x.beside(a, others)
-			most := func() time.Duration { return base.quantile(0.99)*6/5 + time.Millisecond }
-			// A machine that stands still for a moment spoils either: of some attempts the
-			// best ones are compared.
-			for turn := 1; turn < turns && !a.allowed && during.quantile(0.99) > most(); turn++ {
-				base = better(base, x.steady(brief(10*time.Second), x.request(x.fixture.SecondWebsiteID, fmt.Sprint("w", i, "_", turn))))
-				during = better(during, x.beside(a, x.request(x.fixture.SecondWebsiteID, fmt.Sprint("v", i, "_", turn))))
+			t.Logf("without abuse: %s", base)
+			for i, a := range attacks(t) {
+				others := x.request(x.fixture.SecondWebsiteID, fmt.Sprint("v", i))
+				if a.flood {
+					others = x.requestOf(x.fixture.ForeignKey, x.fixture.ForeignWebsiteID, fmt.Sprint("v", i))
+				}
+				during := x.beside(a, others)
+				most := func() time.Duration { return base.quantile(0.99)*6/5 + time.Millisecond }
+				// A machine that stands still for a moment spoils either: of some attempts the
+				// best ones are compared.
+				for turn := 1; turn < turns && !a.allowed && during.quantile(0.99) > most(); turn++ {
+					base = better(base,
+						x.steady(brief(10*time.Second), x.request(x.fixture.SecondWebsiteID, fmt.Sprint("w", i, "_", turn))))
+					during = better(during, x.beside(a, x.request(x.fixture.SecondWebsiteID, fmt.Sprint("v", i, "_", turn))))
+				}
+				if got := during.quantile(0.99); thorough() && !a.allowed && got > most() {
+					t.Errorf("%s: the others' p99 is %s, want at most %s", a.name, got, most())
+				}
+				s.took = max(s.took, during.quantile(0.99))
+				s.verdict.Acked += len(during.accepted)
 			}
-			if got := during.quantile(0.99); thorough() && !a.allowed && got > most() {
-				t.Errorf("%s: the others' p99 is %s, want at most %s", a.name, got, most())
-			}
-			s.took = max(s.took, during.quantile(0.99))
-			s.verdict.Acked += len(during.accepted)
-		}
-		s.verdict.partly = true
-		x.bounded()
-		x.stop()
-	}}
+			s.verdict.partly = true
+			x.bounded()
+			x.stop()
+		},
+	}
 	tr.run(t)
 }
 
@@ -145,9 +149,13 @@ func (x *target) under(ctx context.Context, a attack, heard *tally) {
 		drip(ctx, x.addr(), a.drips, a.wires)
 		return
 	}
-	text := fmt.Appendf(nil, "POST /track?website_id=%s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%sContent-Length: %d\r\n\r\n%s",
+	text := fmt.Appendf(nil,
+		"POST /track?website_id=%s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%sContent-Length: %d\r\n\r\n%s",
 		x.fixture.WebsiteID, x.fixture.Key, a.lines, len(a.body), a.body)
-	l := load{addr: x.addr(), rate: a.rate, wires: a.wires, request: func(buf []byte, _ int) []byte { return append(buf, text...) }, heard: heard.heard}
+	l := load{
+		addr: x.addr(), rate: a.rate, wires: a.wires, request: func(buf []byte, _ int) []byte { return append(buf, text...) },
+		heard: heard.heard,
+	}
 	l.run(ctx, time.Hour)
 }
 

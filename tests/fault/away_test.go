@@ -52,51 +52,55 @@ func (x *target) steady(d time.Duration, request func([]byte, int) []byte) *tall
 // Redis answers nothing, on connections that stay open: edges decide by themselves,
 // as fast as ever, and admit no more than each the whole limit.
 func TestARedisThatAnswersNothingSlowsNobodyDown(t *testing.T) {
-	tr := trial{fault: "F17 Redis black hole", point: "60 s", on: kfakeOnly, few: 1, alone: exacting(), once: true, body: func(t *testing.T, s *stage) {
-		at, err := url.Parse(services.Redis(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		proxy := faultproxy.Start(t, at.Host)
-		at.Host = proxy.Addr()
-		x := s.newTarget(func(f *front) {
-			f.settings[0].Redis.URL = config.Secret(at.String())
-			f.settings[0].Limits.Window = time.Hour
-		})
-		const limit = 50
-		key := limitedKey(t, x.store, x.fixture, limit)
-		request := x.request(x.fixture.WebsiteID, "r")
-		x.warm(request)
-		before := x.steady(long(10*time.Second), request)
-		proxy.Set(faultproxy.Rule{Kind: faultproxy.BlackHole})
-		during := x.steady(long(time.Minute), request)
-		admitted := 0
-		for range 2 * limit {
-			a, err := harness.Post(t.Context(), "http://"+x.addr()+"/track?website_id="+x.fixture.WebsiteID, key, []byte(`{"name":"a"}`))
-			switch {
-			case err != nil || a.Status != 200 && a.Status != 429:
-				t.Errorf("a limited key: %d %s, %v", a.Status, a.Body, err)
-			case a.Status == 200:
-				admitted++
-			case a.Header.Get("Retry-After") == "":
-				t.Error("a 429 does not say when to come again")
+	tr := trial{
+		fault: "F17 Redis black hole", point: "60 s", on: kfakeOnly, few: 1, alone: exacting(), once: true,
+		body: func(t *testing.T, s *stage) {
+			at, err := url.Parse(services.Redis(t))
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		proxy.Clear()
-		t.Logf("before: %s; during: %s; %d of a limit of %d were admitted", before, during, admitted, limit)
-		if n := during.others(200); n > 0 || len(during.errs) > 0 {
-			t.Errorf("without Redis the edge answered %s", during)
-		}
-		if admitted > limit {
-			t.Errorf("one edge admitted %d, with a limit of %d", admitted, limit)
-		}
-		if base, got := before.quantile(0.99), during.quantile(0.99); thorough() && got > base+5*time.Millisecond {
-			t.Errorf("p99 is %s without Redis, %s with it", got, base)
-		}
-		s.took = during.quantile(0.99)
-		s.verdict = verdict{partly: true, Acked: len(during.accepted)}
-		x.stop()
-	}}
+			proxy := faultproxy.Start(t, at.Host)
+			at.Host = proxy.Addr()
+			x := s.newTarget(func(f *front) {
+				f.settings[0].Redis.URL = config.Secret(at.String())
+				f.settings[0].Limits.Window = time.Hour
+			})
+			const limit = 50
+			key := limitedKey(t, x.store, x.fixture, limit)
+			request := x.request(x.fixture.WebsiteID, "r")
+			x.warm(request)
+			before := x.steady(long(10*time.Second), request)
+			proxy.Set(faultproxy.Rule{Kind: faultproxy.BlackHole})
+			during := x.steady(long(time.Minute), request)
+			admitted := 0
+			for range 2 * limit {
+				a, err := harness.Post(t.Context(), "http://"+x.addr()+"/track?website_id="+x.fixture.WebsiteID, key,
+					[]byte(`{"name":"a"}`))
+				switch {
+				case err != nil || a.Status != 200 && a.Status != 429:
+					t.Errorf("a limited key: %d %s, %v", a.Status, a.Body, err)
+				case a.Status == 200:
+					admitted++
+				case a.Header.Get("Retry-After") == "":
+					t.Error("a 429 does not say when to come again")
+				}
+			}
+			proxy.Clear()
+			t.Logf("before: %s; during: %s; %d of a limit of %d were admitted", before, during, admitted, limit)
+			if n := during.others(200); n > 0 || len(during.errs) > 0 {
+				t.Errorf("without Redis the edge answered %s", during)
+			}
+			if admitted > limit {
+				t.Errorf("one edge admitted %d, with a limit of %d", admitted, limit)
+			}
+			if base, got := before.quantile(0.99), during.quantile(0.99); thorough() && got > base+5*time.Millisecond {
+				t.Errorf("p99 is %s without Redis, %s with it", got, base)
+			}
+			s.took = during.quantile(0.99)
+			s.verdict = verdict{partly: true, Acked: len(during.accepted)}
+			x.stop()
+		},
+	}
 	tr.run(t)
 }
 
@@ -105,64 +109,69 @@ func TestARedisThatAnswersNothingSlowsNobodyDown(t *testing.T) {
 func TestWhileTheStoreIsAwayTheKnownAreServedAndNobodyIsTurnedDown(t *testing.T) {
 	for _, kind := range []faultproxy.Kind{faultproxy.Refuse, faultproxy.BlackHole} {
 		t.Run(kind.String(), func(t *testing.T) {
-			tr := trial{fault: "F18 metadata store away", point: kind.String(), on: kfakeOnly, few: 1, alone: exacting(), once: true, body: func(t *testing.T, s *stage) {
-				direct := services.Postgres(t)
-				at, err := url.Parse(direct)
-				if err != nil {
-					t.Fatal(err)
-				}
-				proxy := faultproxy.Start(t, at.Host)
-				at.Host = proxy.Addr()
-				x := s.newTarget(func(f *front) {
-					f.fixture, f.store = harness.Seed(t, direct), at.String()
-					f.settings[0].Store.URL = config.Secret(f.store)
-				})
-				known := x.request(x.fixture.WebsiteID, "k")
-				x.warm(known)
-				proxy.Set(faultproxy.Rule{Kind: kind})
-				// A good key that this edge has not seen.
-				unknown := limitedKey(t, direct, x.fixture, 0)
-				strangers := newTally()
-				var asking sync.WaitGroup
-				stop := make(chan struct{})
-				asking.Go(func() {
-					for n := 0; ; n++ {
-						begin := time.Now()
-						a, err := harness.Post(t.Context(), "http://"+x.addr()+"/track?website_id="+x.fixture.WebsiteID, unknown, []byte(`{"name":"a"}`))
-						after, _ := strconv.Atoi(a.Header.Get("Retry-After"))
-						strangers.heard(reply{n: n, status: a.Status, retryAfter: after, took: time.Since(begin), err: err})
-						if err == nil && a.Status == 503 && after != 5 {
-							t.Errorf("a stranger is to come again after %d s", after)
-						}
-						select {
-						case <-stop:
-							return
-						default:
-						}
+			tr := trial{
+				fault: "F18 metadata store away", point: kind.String(), on: kfakeOnly, few: 1, alone: exacting(), once: true,
+				body: func(t *testing.T, s *stage) {
+					direct := services.Postgres(t)
+					at, err := url.Parse(direct)
+					if err != nil {
+						t.Fatal(err)
 					}
-				})
-				friends := x.steady(long(time.Minute), known)
-				close(stop)
-				asking.Wait()
-				proxy.Clear()
-				t.Logf("known: %s; unknown: %s", friends, strangers)
-				if n := friends.others(200); n > 0 || len(friends.errs) > 0 {
-					t.Errorf("those who are known: %s", friends)
-				}
-				if n := strangers.others(503); n > 0 || len(strangers.errs) > 0 {
-					t.Errorf("those who are not: %s", strangers)
-				}
-				testkit.Eventually(t, patience, func() error {
-					a, err := harness.Post(t.Context(), "http://"+x.addr()+"/track?website_id="+x.fixture.WebsiteID, unknown, []byte(`{"name":"a"}`))
-					if err == nil && a.Status != 200 {
-						err = errNotYet
+					proxy := faultproxy.Start(t, at.Host)
+					at.Host = proxy.Addr()
+					x := s.newTarget(func(f *front) {
+						f.fixture, f.store = harness.Seed(t, direct), at.String()
+						f.settings[0].Store.URL = config.Secret(f.store)
+					})
+					known := x.request(x.fixture.WebsiteID, "k")
+					x.warm(known)
+					proxy.Set(faultproxy.Rule{Kind: kind})
+					// A good key that this edge has not seen.
+					unknown := limitedKey(t, direct, x.fixture, 0)
+					strangers := newTally()
+					var asking sync.WaitGroup
+					stop := make(chan struct{})
+					asking.Go(func() {
+						for n := 0; ; n++ {
+							begin := time.Now()
+							a, err := harness.Post(t.Context(), "http://"+x.addr()+"/track?website_id="+x.fixture.WebsiteID, unknown,
+								[]byte(`{"name":"a"}`))
+							after, _ := strconv.Atoi(a.Header.Get("Retry-After"))
+							strangers.heard(reply{n: n, status: a.Status, retryAfter: after, took: time.Since(begin), err: err})
+							if err == nil && a.Status == 503 && after != 5 {
+								t.Errorf("a stranger is to come again after %d s", after)
+							}
+							select {
+							case <-stop:
+								return
+							default:
+							}
+						}
+					})
+					friends := x.steady(long(time.Minute), known)
+					close(stop)
+					asking.Wait()
+					proxy.Clear()
+					t.Logf("known: %s; unknown: %s", friends, strangers)
+					if n := friends.others(200); n > 0 || len(friends.errs) > 0 {
+						t.Errorf("those who are known: %s", friends)
 					}
-					return err
-				})
-				s.took = friends.quantile(0.99)
-				s.verdict = verdict{partly: true, Acked: len(friends.accepted)}
-				x.stop()
-			}}
+					if n := strangers.others(503); n > 0 || len(strangers.errs) > 0 {
+						t.Errorf("those who are not: %s", strangers)
+					}
+					testkit.Eventually(t, patience, func() error {
+						a, err := harness.Post(t.Context(), "http://"+x.addr()+"/track?website_id="+x.fixture.WebsiteID, unknown,
+							[]byte(`{"name":"a"}`))
+						if err == nil && a.Status != 200 {
+							err = errNotYet
+						}
+						return err
+					})
+					s.took = friends.quantile(0.99)
+					s.verdict = verdict{partly: true, Acked: len(friends.accepted)}
+					x.stop()
+				},
+			}
 			tr.run(t)
 		})
 	}

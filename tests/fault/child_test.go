@@ -155,7 +155,9 @@ func (o *order) parts(say func(string, ...any)) daemon.Components {
 	if o.Alone {
 		components = appsink.Alone
 	}
-	return func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+	return func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) (
+		[]lifecycle.Component, error,
+	) {
 		o.registry = t.Registry
 		return components(ctx, s, t, r)
 	}

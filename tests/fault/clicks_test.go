@@ -29,35 +29,38 @@ func TestClicksAreCountedOnceWhateverIsKilled(t *testing.T) {
 	if thorough() {
 		kills = 6
 	}
-	tr := trial{fault: "F27 clicks", point: "edges and sinks killed", topic: record.TopicClicks, on: realToo(), few: 1, waits: true, body: func(_ *testing.T, s *stage) {
-		v := s.newLinkFront()
-		v.crowd()
-		one := s.spawnSink(order{})
-		end := v.stream()
-		for range kills {
-			v.more(visitsBetween + s.rng.IntN(visitsBetween))
-			one = s.replaceSink(one)
-		}
-		end()
-		v.allStored()
+	tr := trial{
+		fault: "F27 clicks", point: "edges and sinks killed", topic: record.TopicClicks, on: realToo(), few: 1, waits: true,
+		body: func(_ *testing.T, s *stage) {
+			v := s.newLinkFront()
+			v.crowd()
+			one := s.spawnSink(order{})
+			end := v.stream()
+			for range kills {
+				v.more(visitsBetween + s.rng.IntN(visitsBetween))
+				one = s.replaceSink(one)
+			}
+			end()
+			v.allStored()
 
-		end = v.stream()
-		for n := range kills {
-			v.more(visitsBetween + s.rng.IntN(visitsBetween))
-			v.kill(n % len(v.edges))
-			v.more(visitsBetween + s.rng.IntN(visitsBetween))
-			one = s.replaceSink(one)
-		}
-		v.more(visitsBetween)
-		end()
-		for _, e := range v.edges {
-			e.stop() // which publishes what waits
-		}
-		one.heard("ready")
-		one.stop()
-		s.finishClicks()
-		v.judge()
-	}}
+			end = v.stream()
+			for n := range kills {
+				v.more(visitsBetween + s.rng.IntN(visitsBetween))
+				v.kill(n % len(v.edges))
+				v.more(visitsBetween + s.rng.IntN(visitsBetween))
+				one = s.replaceSink(one)
+			}
+			v.more(visitsBetween)
+			end()
+			for _, e := range v.edges {
+				e.stop() // which publishes what waits
+			}
+			one.heard("ready")
+			one.stop()
+			s.finishClicks()
+			v.judge()
+		},
+	}
 	tr.run(t)
 }
 
@@ -131,7 +134,8 @@ func (v *linkFront) judge() {
 	counted.RollupD = s.number("SELECT sum(clicks + bots) FROM clicks_1d WHERE dimension = 'target'")
 	s.countLedger(counted)
 	counted.MovedBack = len(s.offsets.movedBack())
-	s.t.Logf("%d visits, %d sent on, %d clicks in the topic; %d lost by %d kills of edges", len(v.visits), v.sent, counted.Acked, lost, len(v.kills[0])+len(v.kills[1]))
+	s.t.Logf("%d visits, %d sent on, %d clicks in the topic; %d lost by %d kills of edges",
+		len(v.visits), v.sent, counted.Acked, lost, len(v.kills[0])+len(v.kills[1]))
 	if wrong := counted.exactly(0); len(wrong) > 0 {
 		s.t.Errorf("%s\n%s", strings.Join(wrong, "\n"), strings.Join(first(counted.notes, 30), "\n"))
 	}
@@ -172,7 +176,8 @@ func (s *stage) verify() {
 	s.t.Helper()
 	offsets, store, pipeline := s.tools()
 	report, err := verify.Run(s.t.Context(), offsets, store, verify.Options{
-		Pipelines: []repair.Pipeline{pipeline}, Known: []string{pipeline.Topic}, Since: s.began.Add(-time.Minute), Until: time.Now().Add(time.Minute), Examples: 5,
+		Pipelines: []repair.Pipeline{pipeline}, Known: []string{pipeline.Topic}, Since: s.began.Add(-time.Minute),
+		Until: time.Now().Add(time.Minute), Examples: 5,
 	})
 	if err != nil {
 		s.t.Fatal(err)

@@ -58,7 +58,8 @@ func (s *stage) newFront(edges int) *front {
 // spawn starts one of the edges in a process of its own.
 func (f *front) spawn(i int) *child {
 	f.s.t.Helper()
-	c := f.s.spawn(order{Role: edge.Component, Settings: f.settings[i], StoreURL: f.store, RedisURL: f.settings[i].Redis.URL.Reveal()})
+	c := f.s.spawn(
+		order{Role: edge.Component, Settings: f.settings[i], StoreURL: f.store, RedisURL: f.settings[i].Redis.URL.Reveal()})
 	c.heard("ready")
 	return c
 }
@@ -173,7 +174,8 @@ func TestABrokerThatFailsProducersLosesNothingThatWasAcknowledged(t *testing.T) 
 				if err := f.deliver(f.own(s.events(800))); err != nil {
 					t.Fatal(err)
 				}
-				if most := one.metric("millrace_kafka_publish_buffered_bytes"); most > float64(f.settings[0].Kafka.MaxBufferedBytes) {
+				if most := one.metric(
+					"millrace_kafka_publish_buffered_bytes"); most > float64(f.settings[0].Kafka.MaxBufferedBytes) {
 					t.Errorf("%.0f bytes are buffered, more than the limit", most)
 				}
 				if took := time.Duration(f.slowest.Load()); took > edgeDeadline+slack {
@@ -201,44 +203,48 @@ func TestARealBrokerThatIsKilledLosesNothingThatWasAcknowledged(t *testing.T) {
 		server = services.Own(tb, services.KindKafka)
 		return server.Kafka()
 	}
-	tr := trial{fault: "F2 produce fails", point: "broker killed", on: realToo() &^ kfakeOnly, kafka: own, alone: true, once: true, few: 1, body: func(t *testing.T, s *stage) {
-		f := s.newFront(1)
-		one := s.startEdge(f.settings[0])
-		all := f.own(s.events(1500))
-		third := len(all) / 3
-		if err := f.deliver(all[:third]); err != nil {
-			t.Fatal(err)
-		}
-		for n := range 2 {
-			delivered := make(chan error, 1)
-			go func() { delivered <- f.deliver(all[(n+1)*third : (n+2)*third]) }()
-			rejected := f.rejected.Load()
-			server.Kill(t)
-			testkit.Eventually(t, patience, func() error {
-				if f.rejected.Load() < rejected+3 {
-					return errNotYet
-				}
-				return nil
-			})
-			server.Start(t)
-			if err := <-delivered; err != nil {
+	tr := trial{
+		fault: "F2 produce fails", point: "broker killed", on: realToo() &^ kfakeOnly, kafka: own, alone: true, once: true,
+		few: 1, body: func(t *testing.T, s *stage) {
+			f := s.newFront(1)
+			one := s.startEdge(f.settings[0])
+			all := f.own(s.events(1500))
+			third := len(all) / 3
+			if err := f.deliver(all[:third]); err != nil {
 				t.Fatal(err)
 			}
-		}
-		if most := one.metric("millrace_kafka_publish_buffered_bytes"); most > float64(f.settings[0].Kafka.MaxBufferedBytes) {
-			t.Errorf("%.0f bytes are buffered, more than the limit", most)
-		}
-		if took := time.Duration(f.slowest.Load()); took > edgeDeadline+slack {
-			t.Errorf("a refusal took %s, want %s and at most %s of a busy machine", took, edgeDeadline, slack)
-		}
-		for _, k := range s.notInLog() {
-			t.Errorf("%v was acknowledged and is not in the log", k)
-		}
-		s.took = time.Duration(f.slowest.Load())
-		one.stop()
-		s.store(locks{})
-		s.judge()
-	}}
+			for n := range 2 {
+				delivered := make(chan error, 1)
+				go func() { delivered <- f.deliver(all[(n+1)*third : (n+2)*third]) }()
+				rejected := f.rejected.Load()
+				server.Kill(t)
+				testkit.Eventually(t, patience, func() error {
+					if f.rejected.Load() < rejected+3 {
+						return errNotYet
+					}
+					return nil
+				})
+				server.Start(t)
+				if err := <-delivered; err != nil {
+					t.Fatal(err)
+				}
+			}
+			if most := one.metric(
+				"millrace_kafka_publish_buffered_bytes"); most > float64(f.settings[0].Kafka.MaxBufferedBytes) {
+				t.Errorf("%.0f bytes are buffered, more than the limit", most)
+			}
+			if took := time.Duration(f.slowest.Load()); took > edgeDeadline+slack {
+				t.Errorf("a refusal took %s, want %s and at most %s of a busy machine", took, edgeDeadline, slack)
+			}
+			for _, k := range s.notInLog() {
+				t.Errorf("%v was acknowledged and is not in the log", k)
+			}
+			s.took = time.Duration(f.slowest.Load())
+			one.stop()
+			s.store(locks{})
+			s.judge()
+		},
+	}
 	tr.run(t)
 }
 
@@ -247,7 +253,8 @@ func (s *stage) failProduce(with *kerr.Error, times int) {
 	n := 0
 	third := func() bool { n++; return n%3 == 0 && n <= 3*times }
 	if with != nil {
-		s.fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: with, Count: -1, When: func(kmsg.Request) bool { return third() }})
+		s.fake.Fault(
+			kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: with, Count: -1, When: func(kmsg.Request) bool { return third() }})
 		return
 	}
 	s.fake.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
@@ -326,30 +333,32 @@ func (s *stage) uniqueOf(all []happening) int {
 
 // Every event is sent up to five times, over three edges at once.
 func TestEventsThatAreSentManyTimesOverSeveralEdgesCountOnce(t *testing.T) {
-	tr := trial{fault: "F3 sent 1 to 5 times", point: "3 edges", on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
-		f := s.newFront(3)
-		var edges []*local
-		for i := range f.settings {
-			edges = append(edges, s.startEdge(f.settings[i]))
-		}
-		one := s.startSink(watched{})
-		all := f.own(s.events(500))
-		many := all
-		for _, h := range all {
-			for range s.rng.IntN(5) {
-				many = append(many, h)
+	tr := trial{
+		fault: "F3 sent 1 to 5 times", point: "3 edges", on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
+			f := s.newFront(3)
+			var edges []*local
+			for i := range f.settings {
+				edges = append(edges, s.startEdge(f.settings[i]))
 			}
-		}
-		s.rng.Shuffle(len(many), func(i, j int) { many[i], many[j] = many[j], many[i] })
-		if err := f.deliver(many); err != nil {
-			t.Fatal(err)
-		}
-		s.drained()
-		for _, e := range edges {
-			e.stop()
-		}
-		one.stop()
-		s.judge()
-	}}
+			one := s.startSink(watched{})
+			all := f.own(s.events(500))
+			many := all
+			for _, h := range all {
+				for range s.rng.IntN(5) {
+					many = append(many, h)
+				}
+			}
+			s.rng.Shuffle(len(many), func(i, j int) { many[i], many[j] = many[j], many[i] })
+			if err := f.deliver(many); err != nil {
+				t.Fatal(err)
+			}
+			s.drained()
+			for _, e := range edges {
+				e.stop()
+			}
+			one.stop()
+			s.judge()
+		},
+	}
 	tr.run(t)
 }

@@ -40,7 +40,8 @@ func wideKafka(tb testing.TB) config.Kafka {
 	}
 	defer client.Close()
 	_, cfg.Partitions = wide()
-	grown, err := kadm.NewClient(client).UpdatePartitions(tb.Context(), cfg.Partitions, kafka.TopicName(cfg, record.TopicEvents))
+	grown, err := kadm.NewClient(client).UpdatePartitions(tb.Context(), cfg.Partitions,
+		kafka.TopicName(cfg, record.TopicEvents))
 	if err == nil {
 		err = grown.Error()
 	}
@@ -68,24 +69,27 @@ func TestNoInsertWaitsForAnotherMember(t *testing.T) {
 		}
 		t.Run(c.kind, func(t *testing.T) {
 			point := fmt.Sprintf("%d sinks, %d partitions, %s", sinks, partitions, c.kind)
-			tr := trial{fault: "F20 rolling restart", point: point, on: kafkaOnly, few: 1, once: true, alone: true, kafka: wideKafka, body: func(t *testing.T, s *stage) {
-				f := s.newSinks(sinks, c.named)
-				end := s.everywhere()
-				defer end()
-				s.progress()
-				before := s.moves().given
-				for i := range f.all {
-					f.restart(i)
-				}
-				if given := s.moves().given - before; c.named && given != sinks {
-					t.Errorf("members gave up partitions %d times, want once each process: nothing else moves", given)
-				}
-				end()
-				s.drained()
-				f.stop()
-				f.hasWaited()
-				s.judge()
-			}}
+			tr := trial{
+				fault: "F20 rolling restart", point: point, on: kafkaOnly, few: 1, once: true, alone: true, kafka: wideKafka,
+				body: func(t *testing.T, s *stage) {
+					f := s.newSinks(sinks, c.named)
+					end := s.everywhere()
+					defer end()
+					s.progress()
+					before := s.moves().given
+					for i := range f.all {
+						f.restart(i)
+					}
+					if given := s.moves().given - before; c.named && given != sinks {
+						t.Errorf("members gave up partitions %d times, want once each process: nothing else moves", given)
+					}
+					end()
+					s.drained()
+					f.stop()
+					f.hasWaited()
+					s.judge()
+				},
+			}
 			tr.run(t)
 		})
 	}
@@ -125,7 +129,7 @@ func (f *sinksTogether) start(i int) {
 // settled waits until the sinks share the partitions and know it.
 func (f *sinksTogether) settled() {
 	f.s.t.Helper()
-	f.s.balanced(len(f.all))
+	f.s.awaitBalance(len(f.all))
 	testkit.Eventually(f.s.t, patience, func() error {
 		if n, want := f.s.moves().owned, f.s.settings.Kafka.Partitions; n != want {
 			return fmt.Errorf("sinks own %d of %d partitions, %w", n, want, errNoProgress)

@@ -15,31 +15,33 @@ import (
 // Members come and go under load. Those that stay keep what they keep: nothing of
 // it is dropped or read again, nothing stops, nothing is skipped.
 func TestMembersJoinAndLeaveWhileEverySinkKeepsRunning(t *testing.T) {
-	tr := trial{fault: "Members join and leave", point: "under load", on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
-		s.settings.Sink.Session, s.settings.Sink.Rebalance = 30*time.Second, time.Minute // a busy machine is no dead member
-		s.send(s.events(300))
-		stay := s.startSink(watched{})
-		end := s.load(10)
-		defer end()
-		for range 2 + s.rng.IntN(2) {
-			s.progress()
-			guest := s.startSink(watched{})
-			s.progress()
-			guest.stop()
-			select {
-			case <-stay.ended:
-				t.Fatalf("the sink that stays has ended: %v", stay.err)
-			default:
+	tr := trial{
+		fault: "Members join and leave", point: "under load", on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
+			s.settings.Sink.Session, s.settings.Sink.Rebalance = 30*time.Second, time.Minute // a busy machine is no dead member
+			s.send(s.events(300))
+			stay := s.startSink(watched{})
+			end := s.load(10)
+			defer end()
+			for range 2 + s.rng.IntN(2) {
+				s.progress()
+				guest := s.startSink(watched{})
+				s.progress()
+				guest.stop()
+				select {
+				case <-stay.ended:
+					t.Fatalf("the sink that stays has ended: %v", stay.err)
+				default:
+				}
 			}
-		}
-		end()
-		s.drained()
-		if n := stay.metric("millrace_sink_fenced_total"); n != 0 {
-			t.Errorf("%.0f partitions were dropped in the sink that stayed", n)
-		}
-		stay.stop()
-		s.judge()
-	}}
+			end()
+			s.drained()
+			if n := stay.metric("millrace_sink_fenced_total"); n != 0 {
+				t.Errorf("%.0f partitions were dropped in the sink that stayed", n)
+			}
+			stay.stop()
+			s.judge()
+		},
+	}
 	tr.run(t)
 }
 
@@ -48,49 +50,53 @@ func TestMembersJoinAndLeaveWhileEverySinkKeepsRunning(t *testing.T) {
 // does something else too; how much of the hot website goes before what the others had
 // sent is the same on any.
 func TestAWebsiteWithNineTenthsOfTheLoadDoesNotHoldUpTheOthers(t *testing.T) {
-	tr := trial{fault: "F16 hot website", point: "90 % of the load", on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
-		s.settings.Sink.MaxMemory, s.settings.Sink.MaxRows = 8<<20, hotRange
-		s.settings.Sink.Session, s.settings.Sink.Rebalance = 30*time.Second, time.Minute
-		mixed := func(n int) []happening {
-			all := s.events(n)
-			for i := range all {
-				if s.rng.IntN(10) > 0 {
-					all[i].owner = "web_hot"
+	tr := trial{
+		fault: "F16 hot website", point: "90 % of the load", on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
+			s.settings.Sink.MaxMemory, s.settings.Sink.MaxRows = 8<<20, hotRange
+			s.settings.Sink.Session, s.settings.Sink.Rebalance = 30*time.Second, time.Minute
+			mixed := func(n int) []happening {
+				all := s.events(n)
+				for i := range all {
+					if s.rng.IntN(10) > 0 {
+						all[i].owner = "web_hot"
+					}
 				}
+				return all
 			}
-			return all
-		}
-		var q queue
-		s.send(mixed(15_000))
-		q.mark(s)
-		one := s.startSink(watched{reached: q.reached})
-		pause := time.NewTicker(hotPause())
-		defer pause.Stop()
-		var worst float64
-		for end := time.Now().Add(3 * time.Second); time.Now().Before(end); <-pause.C {
-			s.send(mixed(200))
+			var q queue
+			s.send(mixed(15_000))
 			q.mark(s)
-			for p := range s.settings.Kafka.Partitions {
-				if int32(p) != q.hot {
-					worst = max(worst, one.metric("millrace_sink_lag_seconds", "topic", "events.v1", "partition", strconv.Itoa(p)))
+			one := s.startSink(watched{reached: q.reached})
+			pause := time.NewTicker(hotPause())
+			defer pause.Stop()
+			var worst float64
+			for end := time.Now().Add(3 * time.Second); time.Now().Before(end); <-pause.C {
+				s.send(mixed(200))
+				q.mark(s)
+				for p := range s.settings.Kafka.Partitions {
+					if int32(p) != q.hot {
+						worst = max(worst, one.metric("millrace_sink_lag_seconds", "topic", "events.v1", "partition", strconv.Itoa(p)))
+					}
 				}
 			}
-		}
-		s.drained()
-		one.stop()
-		s.took = time.Duration(worst * float64(time.Second))
-		before, of := q.longest(s)
-		t.Logf("the worst lag of the other partitions was %.1f s; %d of %d hot records went before theirs at most", worst, before, of)
-		if most := testkit.Promised(10 * time.Second).Seconds(); worst > most {
-			t.Errorf("the other partitions were %.1f s behind, want at most %.0f s", worst, most)
-		}
-		// In one queue for all, what the hot website had at first alone would be 13,500. An
-		// insert that takes longer than others, as on a server that many use, is no queue.
-		if most := 16 * hotRange; before > most {
-			t.Errorf("%d records of the hot partition were stored before what the others had sent, want at most %d", before, most)
-		}
-		s.judge()
-	}}
+			s.drained()
+			one.stop()
+			s.took = time.Duration(worst * float64(time.Second))
+			before, of := q.longest(s)
+			t.Logf("the worst lag of the other partitions was %.1f s; %d of %d hot records went before theirs at most",
+				worst, before, of)
+			if most := testkit.Promised(10 * time.Second).Seconds(); worst > most {
+				t.Errorf("the other partitions were %.1f s behind, want at most %.0f s", worst, most)
+			}
+			// In one queue for all, what the hot website had at first alone would be 13,500. An
+			// insert that takes longer than others, as on a server that many use, is no queue.
+			if most := 16 * hotRange; before > most {
+				t.Errorf("%d records of the hot partition were stored before what the others had sent, want at most %d",
+					before, most)
+			}
+			s.judge()
+		},
+	}
 	tr.run(t)
 }
 
@@ -153,7 +159,8 @@ func (q *queue) mark(s *stage) {
 func (q *queue) longest(s *stage) (before, of int) {
 	s.t.Helper()
 	last := map[int32][]int64{} // of each partition's ranges, in their order
-	for _, r := range s.query("SELECT partition, last FROM ingest_ledger WHERE topic = 'events.v1' GROUP BY ALL ORDER BY partition, last") {
+	for _, r := range s.query(
+		"SELECT partition, last FROM ingest_ledger WHERE topic = 'events.v1' GROUP BY ALL ORDER BY partition, last") {
 		p := int32(atoi(r[0]))
 		last[p] = append(last[p], int64(atoi(r[1])))
 	}

@@ -55,18 +55,24 @@ func (h *hostile) page(took time.Duration, wrong []string) []byte {
 	v := &h.verdict
 	fmt.Fprintf(&b, "<!-- Written by `make soak-hostile`; changes here are lost. -->\n# Soak: a hostile producer\n\n")
 	fmt.Fprintf(&b, "`make soak-hostile MINUTES=%.0f` of seed %d, %s on %d cores (%s/%s, %s): ",
-		hostileFlag.Minutes(), h.seed, took.Round(time.Second), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+		hostileFlag.Minutes(), h.seed, took.Round(time.Second), runtime.NumCPU(), runtime.GOOS,
+		runtime.GOARCH, runtime.Version())
 	if len(wrong) == 0 {
 		fmt.Fprintf(&b, "**exact, and below %d MiB**.\n\n", hostileMemory>>20)
 	} else {
 		fmt.Fprintf(&b, "**%d things were not as they should be**.\n\n", len(wrong))
 	}
-	fmt.Fprintf(&b, hostileIntro, hostileBatch, hostileMemory>>20, hostileLimit>>20, hostileBudget>>20, hostileRange>>20, hostileWindow>>20)
+	fmt.Fprintf(&b, hostileIntro, hostileBatch, hostileMemory>>20, hostileLimit>>20, hostileBudget>>20,
+		hostileRange>>20, hostileWindow>>20)
 	packed, unpacked := h.fetched()
-	fmt.Fprint(&b, "| Events acknowledged | Base with FINAL | Rollup 15 min | Rollup day | Stored by the ledger | Gaps, overlaps | Fetched | Unpacked | Ratio |\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
-	fmt.Fprintf(&b, "| %d | %d | %d | %d | %d | %d | %.1f MB | %.0f MB | %.0f |\n\n", v.Acked, v.Final, v.Rollup, v.RollupD, v.Stored,
+	fmt.Fprint(&b, "| Events acknowledged | Base with FINAL | Rollup 15 min | Rollup day | Stored by the ledger | "+
+		"Gaps, overlaps | Fetched | Unpacked | Ratio |\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	fmt.Fprintf(&b, "| %d | %d | %d | %d | %d | %d | %.1f MB | %.0f MB | %.0f |\n\n",
+		v.Acked, v.Final, v.Rollup, v.RollupD, v.Stored,
 		v.Gaps+v.Overlaps+v.Odd, packed/1e6, unpacked/1e6, unpacked/max(1, packed))
-	fmt.Fprintf(&b, "The sink occupied %d MiB at most, of its whole life (VmHWM less what its program takes, %d MiB, which the\nsystem takes back before it ends a process). ",
+	fmt.Fprintf(&b,
+		"The sink occupied %d MiB at most, of its whole life (VmHWM less what its program takes, %d MiB, which "+
+			"the\nsystem takes back before it ends a process). ",
 		(h.peak-h.program)>>20, h.program>>20)
 	fmt.Fprint(&b, "From half of the time on:\n\n")
 	h.samples.table(&b)
@@ -80,7 +86,8 @@ const hostileIntro = `One website sends the largest events that callers may send
 batches of %d events, about as large as a sink unpacks at all, compressed by zstd, gzip and lz4 in
 turn, each at its highest level; other websites send a few events besides. It never waits for
 more than the sink to be some batches behind. The sink is a process with all lanes and %d MiB: the
-collector is told %d MiB, as the chart does, ` + "`sink.max_memory` is %d MiB, `sink.max_bytes` %d MiB and `sink.window_memory`" + `
+collector is told %d MiB, as the chart does, ` +
+	"`sink.max_memory` is %d MiB, `sink.max_bytes` %d MiB and `sink.window_memory`" + `
 %d MiB; all else is as by default. The brokers are kfake, in the process of the test.
 
 `

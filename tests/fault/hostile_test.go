@@ -63,7 +63,8 @@ func (s *stage) newHostile() *hostile {
 		h.clients = append(h.clients, s.hostileClient(codec))
 	}
 	// What is inserted for minutes has to be merged; rollups and ledger tell of doubles.
-	s.exec("ALTER TABLE events RESET SETTING max_bytes_to_merge_at_max_space_in_pool, max_bytes_to_merge_at_min_space_in_pool")
+	s.exec(
+		"ALTER TABLE events RESET SETTING max_bytes_to_merge_at_max_space_in_pool, max_bytes_to_merge_at_min_space_in_pool")
 	group := s.settings.Sink.Group
 	s.settings.Sink = config.Default().Sink
 	k := &s.settings.Sink
@@ -176,7 +177,8 @@ func (h *hostile) misses() (wrong []string) {
 		return wrong
 	}
 	h.peak, h.program = peak, program
-	h.t.Logf("%d events were sent in batches of %d; the sink occupied %d MiB at most, and %d MiB of its program", h.verdict.Acked, hostileBatch, (peak-program)>>20, program>>20)
+	h.t.Logf("%d events were sent in batches of %d; the sink occupied %d MiB at most, and %d MiB of its program",
+		h.verdict.Acked, hostileBatch, (peak-program)>>20, program>>20)
 	bound := int64(hostileMemory)
 	if !testkit.Strict() { // the collector comes too late on a machine that does something else too
 		bound += lateCollector
@@ -196,13 +198,16 @@ func TestAHostileProducerDoesNotEndASinkByMemory(t *testing.T) {
 		lasts = 30 * time.Second
 	}
 	point := "the largest events, compressed most, for " + lasts.String()
-	tr := trial{fault: "F29 hostile producer", point: point, on: kfakeOnly, few: 1, once: true, alone: true, body: func(t *testing.T, s *stage) {
-		h := s.newHostile()
-		h.run(lasts)
-		for _, w := range h.misses() {
-			t.Error(w)
-		}
-		h.sink.stop()
-	}}
+	tr := trial{
+		fault: "F29 hostile producer", point: point, on: kfakeOnly, few: 1, once: true, alone: true,
+		body: func(t *testing.T, s *stage) {
+			h := s.newHostile()
+			h.run(lasts)
+			for _, w := range h.misses() {
+				t.Error(w)
+			}
+			h.sink.stop()
+		},
+	}
 	tr.run(t)
 }

@@ -144,7 +144,8 @@ func (s *stage) plainRows(bool) int {
 func (s *stage) plainTable() {
 	s.t.Helper()
 	ddl := func(name string) string {
-		return s.query("SELECT create_table_query FROM system.tables WHERE database = currentDatabase() AND name = '" + name + "'")[0][0]
+		return s.query("SELECT create_table_query FROM system.tables WHERE database = currentDatabase() AND name = '" + name +
+			"'")[0][0]
 	}
 	base, m15, d1 := ddl("events"), ddl("events_15m_mv"), ddl("events_1d_mv")
 	for _, sql := range []string{"DROP VIEW events_15m_mv", "DROP VIEW events_1d_mv", "DROP TABLE events SYNC"} {

@@ -17,7 +17,8 @@ import (
 )
 
 var (
-	seedsFlag      = flag.Int("seeds", 0, "run so many seeds of each crash on kfake, and a share of them of other faults; 0 runs one or two")
+	seedsFlag = flag.Int("seeds", 0,
+		"run so many seeds of each crash on kfake, and a share of them of other faults; 0 runs one or two")
 	realSeedsFlag  = flag.Int("real-seeds", 0, "run so many seeds of each fault on real Kafka; 0 runs one")
 	seedFlag       = flag.Uint64("seed", 0, "run this seed only")
 	reportFlag     = flag.String("report", "", "write what came out into this file")

@@ -186,7 +186,9 @@ func (s *stage) startLocal(component string, settings config.Settings, parts dae
 	ready := make(chan struct{})
 	go func() {
 		defer close(l.ended)
-		l.err = daemon.Run(ctx, component, settings, s.log, func(ctx context.Context, c config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+		l.err = daemon.Run(ctx, component, settings, s.log, func(
+			ctx context.Context, c config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
+		) ([]lifecycle.Component, error) {
 			l.registry = t.Registry
 			return parts(ctx, c, t, r)
 		}, func() { close(ready) })

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/testkit"
@@ -35,29 +35,33 @@ const (
 // has to be ignored in the base table and in both rollups. The count of ignored
 // blocks is the server's, for all its databases; so this runs alone.
 func TestLostResponsesAreAskedForAgainAndIgnored(t *testing.T) {
-	tr := trial{fault: "F6 answer lost", point: "after the insert", on: realToo(), few: 1, alone: true, body: func(t *testing.T, s *stage) {
-		// An insert that takes too long on a busy machine would be sent again too, and
-		// ignored, and counted.
-		k := &s.settings.Sink
-		k.InsertTimeout, k.Rebalance, k.Session = 20*time.Second, 60*time.Second, 30*time.Second
-		each := s.ignoredBy()
-		before := s.number(ignored)
-		s.proxy.Set(faultproxy.Rule{Kind: faultproxy.DropResponse, Match: intoEvents, Ends: endOfStream, Times: 3 + s.rng.IntN(4)})
-		s.send(s.events(fullBacklog))
-		one := s.startSink(watched{})
-		s.drained()
-		n := s.proxy.Strikes()
-		s.send(s.events(300))
-		s.drained()
-		one.stop()
-		if n == 0 {
-			t.Fatal("no answer was lost; the test shows nothing")
-		}
-		if got := s.number(ignored) - before; each == 0 || got != n*each {
-			t.Errorf("the server counts %d ignored blocks after %d lost answers, want %d for each", got, n, each)
-		}
-		s.judge()
-	}}
+	tr := trial{
+		fault: "F6 answer lost", point: "after the insert", on: realToo(), few: 1, alone: true,
+		body: func(t *testing.T, s *stage) {
+			// An insert that takes too long on a busy machine would be sent again too, and
+			// ignored, and counted.
+			k := &s.settings.Sink
+			k.InsertTimeout, k.Rebalance, k.Session = 20*time.Second, 60*time.Second, 30*time.Second
+			each := s.ignoredBy()
+			before := s.number(ignored)
+			s.proxy.Set(
+				faultproxy.Rule{Kind: faultproxy.DropResponse, Match: intoEvents, Ends: endOfStream, Times: 3 + s.rng.IntN(4)})
+			s.send(s.events(fullBacklog))
+			one := s.startSink(watched{})
+			s.drained()
+			n := s.proxy.Strikes()
+			s.send(s.events(300))
+			s.drained()
+			one.stop()
+			if n == 0 {
+				t.Fatal("no answer was lost; the test shows nothing")
+			}
+			if got := s.number(ignored) - before; each == 0 || got != n*each {
+				t.Errorf("the server counts %d ignored blocks after %d lost answers, want %d for each", got, n, each)
+			}
+			s.judge()
+		},
+	}
 	tr.run(t)
 }
 
@@ -65,7 +69,7 @@ func TestLostResponsesAreAskedForAgainAndIgnored(t *testing.T) {
 // block that is inserted twice: the base table and the rollups each count.
 func (s *stage) ignoredBy() int {
 	s.t.Helper()
-	other := clickhousetest.Migrated(s.t, clickhouse.Migrate)
+	other := clickhousetest.Migrated(s.t, schema.Migrate)
 	before := 0
 	for range 2 {
 		before = s.number(ignored)
@@ -136,7 +140,7 @@ func (s *stage) ownServer() (dir string) {
 	}
 	s.t.Cleanup(func() { server.Close() })
 	s.clickhouse.Addr, s.clickhouse.Database = []string{server.Addr()}, "default"
-	if err := clickhouse.Migrate(s.t.Context(), s.clickhouse); err != nil {
+	if err := schema.Migrate(s.t.Context(), s.clickhouse); err != nil {
 		s.t.Fatal(err)
 	}
 	s.keepRows()
@@ -148,27 +152,31 @@ func (s *stage) ownServer() (dir string) {
 // A server that is killed in the middle of an insert has lost nothing that it
 // acknowledged, and what it had not, the sink still has.
 func TestAServerThatIsKilledInTheMiddleOfAnInsertLosesNothing(t *testing.T) {
-	tr := trial{fault: "F7 ClickHouse killed", point: "mid-insert", on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
-		dir := s.ownServer()
-		s.send(s.events(fullBacklog))
-		killed := make(chan time.Time, 1)
-		s.proxy.SetFunc(faultproxy.Rule{Kind: faultproxy.CutRequest, Match: intoEvents, Bytes: int64(1000 + s.rng.IntN(5000)), Times: 1}, func() {
-			killServer(s, dir)
-			killed <- time.Now()
-		})
-		one := s.startSink(watched{})
-		var at time.Time
-		select {
-		case at = <-killed:
-		case <-time.After(patience):
-			t.Fatal("no insert came")
-		}
-		s.send(s.events(fullBacklog))
-		s.drained()
-		s.took = time.Since(at)
-		one.stop()
-		s.judge()
-	}}
+	tr := trial{
+		fault: "F7 ClickHouse killed", point: "mid-insert", on: realToo(), few: 1, body: func(t *testing.T, s *stage) {
+			dir := s.ownServer()
+			s.send(s.events(fullBacklog))
+			killed := make(chan time.Time, 1)
+			s.proxy.SetFunc(
+				faultproxy.Rule{Kind: faultproxy.CutRequest, Match: intoEvents, Bytes: int64(1000 + s.rng.IntN(5000)), Times: 1},
+				func() {
+					killServer(s, dir)
+					killed <- time.Now()
+				})
+			one := s.startSink(watched{})
+			var at time.Time
+			select {
+			case at = <-killed:
+			case <-time.After(patience):
+				t.Fatal("no insert came")
+			}
+			s.send(s.events(fullBacklog))
+			s.drained()
+			s.took = time.Since(at)
+			one.stop()
+			s.judge()
+		},
+	}
 	tr.run(t)
 }
 
@@ -194,60 +202,65 @@ const fullOutage = 10 * time.Minute
 // ClickHouse is away while events keep coming: the sink keeps its partitions,
 // holds no more than its budget, and writes nothing off.
 func TestWhileClickHouseIsAwayTheSinkKeepsItsPartitionsAndItsBudget(t *testing.T) {
-	tr := trial{fault: "F8 ClickHouse away", point: "under load", on: kfakeOnly, few: 1, waits: true, body: func(t *testing.T, s *stage) {
-		away, rate := 5*time.Second, 100
-		if !exacting() {
-			away, rate = 2*time.Second, 250 // as many events
-		}
-		if s.seed == 1 && thorough() {
-			away = *outageFlag
-		}
-		k := &s.settings.Sink
-		k.Session, k.Rebalance, k.InsertTimeout = 30*time.Second, time.Minute, 5*time.Second
-		k.MaxMemory, k.MaxRows = 8<<20, 2000
-		s.send(s.events(300))
-		one := s.startSink(watched{})
-		s.drained()
-		generation := s.fake.GroupInfo(k.Group).Epoch
-
-		s.proxy.Set(faultproxy.Rule{Kind: faultproxy.Refuse})
-		var most float64
-		tick := time.NewTicker(100 * time.Millisecond)
-		defer tick.Stop()
-		before, since := s.acked.records, time.Now()
-		for time.Since(since) < away {
-			s.send(s.events(rate))
-			most = max(most, one.metric("millrace_sink_memory_bytes"))
-			<-tick.C
-		}
-		behind, sent := s.acked.records-before, time.Since(since)
-		catchUp := func() {
-			s.proxy.Clear()
-			back := time.Now()
+	tr := trial{
+		fault: "F8 ClickHouse away", point: "under load", on: kfakeOnly, few: 1, waits: true,
+		body: func(t *testing.T, s *stage) {
+			away, rate := 5*time.Second, 100
+			if !exacting() {
+				away, rate = 2*time.Second, 250 // as many events
+			}
+			if s.seed == 1 && thorough() {
+				away = *outageFlag
+			}
+			k := &s.settings.Sink
+			k.Session, k.Rebalance, k.InsertTimeout = 30*time.Second, time.Minute, 5*time.Second
+			k.MaxMemory, k.MaxRows = 8<<20, 2000
+			s.send(s.events(300))
+			one := s.startSink(watched{})
 			s.drained()
-			s.took = time.Since(back)
-		}
-		if away >= fullOutage {
-			quietly(catchUp)
-		} else {
-			catchUp()
-		}
-		live, caughtUp := float64(behind)/sent.Seconds(), float64(behind)/s.took.Seconds()
-		// After a shorter one, the pause before the next attempt is most of it.
-		if away >= fullOutage && caughtUp < 3*live {
-			t.Errorf("%.0f records a second were caught up with, while %.0f came: want 3 times as many", caughtUp, live)
-		}
-		if got := s.fake.GroupInfo(k.Group).Epoch; got != generation {
-			t.Errorf("the group is at generation %d, and was at %d before the outage", got, generation)
-		}
-		if limit := one.metric("millrace_sink_memory_limit_bytes"); most > limit {
-			t.Errorf("the sink held %.0f bytes, its budget is %.0f", most, limit)
-		}
-		t.Logf("away for %s: %d records were sent, %.1f MB of %.1f MB were held, all stored after another %s, %.1f times as fast",
-			away, behind, most/1e6, one.metric("millrace_sink_memory_limit_bytes")/1e6, s.took.Round(time.Millisecond), caughtUp/live)
-		one.stop()
-		s.judge()
-	}}
+			generation := s.fake.GroupInfo(k.Group).Epoch
+
+			s.proxy.Set(faultproxy.Rule{Kind: faultproxy.Refuse})
+			var most float64
+			tick := time.NewTicker(100 * time.Millisecond)
+			defer tick.Stop()
+			before, since := s.acked.records, time.Now()
+			for time.Since(since) < away {
+				s.send(s.events(rate))
+				most = max(most, one.metric("millrace_sink_memory_bytes"))
+				<-tick.C
+			}
+			behind, sent := s.acked.records-before, time.Since(since)
+			catchUp := func() {
+				s.proxy.Clear()
+				back := time.Now()
+				s.drained()
+				s.took = time.Since(back)
+			}
+			if away >= fullOutage {
+				quietly(catchUp)
+			} else {
+				catchUp()
+			}
+			live, caughtUp := float64(behind)/sent.Seconds(), float64(behind)/s.took.Seconds()
+			// After a shorter one, the pause before the next attempt is most of it.
+			if away >= fullOutage && caughtUp < 3*live {
+				t.Errorf("%.0f records a second were caught up with, while %.0f came: want 3 times as many", caughtUp, live)
+			}
+			if got := s.fake.GroupInfo(k.Group).Epoch; got != generation {
+				t.Errorf("the group is at generation %d, and was at %d before the outage", got, generation)
+			}
+			if limit := one.metric("millrace_sink_memory_limit_bytes"); most > limit {
+				t.Errorf("the sink held %.0f bytes, its budget is %.0f", most, limit)
+			}
+			t.Logf(
+				"away for %s: %d records were sent, %.1f MB of %.1f MB were held, all stored after another %s, %.1f times as fast",
+				away, behind, most/1e6, one.metric("millrace_sink_memory_limit_bytes")/1e6,
+				s.took.Round(time.Millisecond), caughtUp/live)
+			one.stop()
+			s.judge()
+		},
+	}
 	tr.run(t)
 }
 
@@ -271,7 +284,8 @@ var rejections = []struct {
 		"memory limit", sink.ClassMemory,
 		[]string{
 			"CREATE TABLE greedy (n UInt64) ENGINE = MergeTree ORDER BY n " + exact,
-			"CREATE MATERIALIZED VIEW greedy_mv TO greedy AS SELECT length(replicate(toFixedString(event_id, 16000000), range(300))) AS n FROM (SELECT event_id FROM events LIMIT 1)",
+			"CREATE MATERIALIZED VIEW greedy_mv TO greedy AS SELECT length(replicate(toFixedString(event_id, 16000000), " +
+				"range(300))) AS n FROM (SELECT event_id FROM events LIMIT 1)",
 		},
 		[]string{"DROP VIEW greedy_mv"},
 	},
@@ -279,7 +293,8 @@ var rejections = []struct {
 		"no space", sink.ClassDisk,
 		[]string{
 			"CREATE TABLE full (n UInt64) ENGINE = MergeTree ORDER BY n " + exact,
-			"CREATE MATERIALIZED VIEW full_mv TO full AS SELECT throwIf(event_id != '', 'no space', toInt16(243)) AS n FROM events SETTINGS allow_custom_error_code_in_throwif = 1",
+			"CREATE MATERIALIZED VIEW full_mv TO full AS SELECT throwIf(event_id != '', 'no space', toInt16(243)) AS n FROM " +
+				"events SETTINGS allow_custom_error_code_in_throwif = 1",
 		},
 		[]string{"DROP VIEW full_mv"},
 	},
@@ -325,34 +340,36 @@ func TestWhatTheServerRejectsForNowIsStoredOnceItCan(t *testing.T) {
 // A view that throws leaves the base stored and its own target without the rows;
 // the same insert again heals it and doubles nothing else.
 func TestAViewThatThrowsNowAndThenIsWholeInTheEnd(t *testing.T) {
-	tr := trial{fault: "F10 view throws", point: "1 of 5 inserts", on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
-		s.exec("CREATE TABLE flaky (event_id String) ENGINE = MergeTree ORDER BY event_id " + exact)
-		flaky := func(throws string) string {
-			return "SELECT event_id FROM events WHERE NOT throwIf(" + throws + ")"
-		}
-		s.exec("CREATE MATERIALIZED VIEW flaky_mv TO flaky AS " + flaky("randConstant() % 5 = 0"))
-		s.send(s.events(1500))
-		one := s.startSink(watched{})
-		s.drained()
-		failed := one.metric("millrace_sink_retries_total", "step", "insert")
-		if failed == 0 { // chance has decided so at each insert
-			s.exec("ALTER TABLE flaky_mv MODIFY QUERY " + flaky("1"))
-			s.send(s.events(300))
-			testkit.Eventually(t, patience, func() error {
-				if one.metric("millrace_sink_retries_total", "step", "insert") == 0 {
-					return errNotYet
-				}
-				return nil
-			})
-			s.exec("ALTER TABLE flaky_mv MODIFY QUERY " + flaky("0"))
+	tr := trial{
+		fault: "F10 view throws", point: "1 of 5 inserts", on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {
+			s.exec("CREATE TABLE flaky (event_id String) ENGINE = MergeTree ORDER BY event_id " + exact)
+			flaky := func(throws string) string {
+				return "SELECT event_id FROM events WHERE NOT throwIf(" + throws + ")"
+			}
+			s.exec("CREATE MATERIALIZED VIEW flaky_mv TO flaky AS " + flaky("randConstant() % 5 = 0"))
+			s.send(s.events(1500))
+			one := s.startSink(watched{})
 			s.drained()
-		}
-		one.stop()
-		if got, want := s.number("SELECT count() FROM flaky"), s.acked.unique(); got != want {
-			t.Errorf("the view's target has %d rows, want %d", got, want)
-		}
-		s.judge()
-	}}
+			failed := one.metric("millrace_sink_retries_total", "step", "insert")
+			if failed == 0 { // chance has decided so at each insert
+				s.exec("ALTER TABLE flaky_mv MODIFY QUERY " + flaky("1"))
+				s.send(s.events(300))
+				testkit.Eventually(t, patience, func() error {
+					if one.metric("millrace_sink_retries_total", "step", "insert") == 0 {
+						return errNotYet
+					}
+					return nil
+				})
+				s.exec("ALTER TABLE flaky_mv MODIFY QUERY " + flaky("0"))
+				s.drained()
+			}
+			one.stop()
+			if got, want := s.number("SELECT count() FROM flaky"), s.acked.unique(); got != want {
+				t.Errorf("the view's target has %d rows, want %d", got, want)
+			}
+			s.judge()
+		},
+	}
 	tr.run(t)
 }
 

@@ -55,8 +55,10 @@ func (x *target) request(website, prefix string) func([]byte, int) []byte {
 
 // requestOf is request with a key.
 func (x *target) requestOf(key, website, prefix string) func([]byte, int) []byte {
-	head := "POST /track?website_id=" + website + " HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + key + "\r\nContent-Length: %d\r\n\r\n%s"
-	body := `{"name":"purchase","eventId":"` + prefix + `%09d","path":"https://shop.example/checkout?step=3","sessionId":"sess_9d8c7b6a",` +
+	head := "POST /track?website_id=" + website + " HTTP/1.1\r\nHost: x\r\nX-Api-Key: " + key +
+		"\r\nContent-Length: %d\r\n\r\n%s"
+	body := `{"name":"purchase","eventId":"` + prefix +
+		`%09d","path":"https://shop.example/checkout?step=3","sessionId":"sess_9d8c7b6a",` +
 		`"properties":{"currency":"EUR","value":129.95,"items":3,"coupon":"SPRING","plan":"pro","experiment":"checkout-b","first":true}}`
 	return func(buf []byte, n int) []byte {
 		b := fmt.Sprintf(body, n)
@@ -147,51 +149,62 @@ func long(d time.Duration) time.Duration {
 // accepts arrives, everything else is told when to come again, and afterwards it
 // takes everything at once.
 func TestAnEdgeUnderThreefoldLoadKeepsItsMemoryAndWhatItAccepts(t *testing.T) {
-	tr := trial{fault: "F21 overload", point: "3 times the capacity for a minute", on: kfakeOnly, few: 1, alone: true, once: true, body: func(t *testing.T, s *stage) {
-		x := s.newTarget(func(f *front) {
-			// All come from one address here.
-			f.settings[0].Ingest.QueueTime, f.settings[0].Ingest.MaxPerAddr = 100*time.Millisecond, 0
-		})
-		x.warm(x.request(x.fixture.WebsiteID, "w"))
-		capacity := x.capacity(x.request(x.fixture.WebsiteID, "c"), 64, brief(5*time.Second))
-		heard := newTally()
-		l := load{addr: x.addr(), rate: 3 * capacity, wires: 3000, request: x.request(x.fixture.WebsiteID, "o"), heard: heard.heard}
-		lasts := long(time.Minute)
-		l.run(t.Context(), lasts)
-		// Nobody here waits as a rejection asks for, so rejections take most of the processor.
-		// What they leave must be used.
-		if want := int(float64(capacity)*lasts.Seconds()) / 10; thorough() && heard.byStatus[200] < want {
-			t.Errorf("%d requests were accepted, want at least a tenth of what could have been without refusals: %d", heard.byStatus[200], want)
-		}
-		t.Logf("capacity %d/s, then %d/s: %s; refused for memory %.0f, share %.0f, queue %.0f", capacity, 3*capacity, heard,
-			x.metric("millrace_admission_refused_total", "reason", "memory"), x.metric("millrace_admission_refused_total", "reason", "share"),
-			x.metric("millrace_admission_refused_total", "reason", "queue"))
-		if n := heard.others(200, 503, 429); n > 0 || heard.silent > 0 || len(heard.errs) > 0 {
-			t.Errorf("%d answers were of other statuses, %d refusals named no time, errors: %v", n, heard.silent, first(texts(heard.errs), 3))
-		}
-		x.bounded()
-		// At once; where the machine does something else too, in one of some attempts.
-		tries := 1
-		if !testkit.Strict() {
-			tries = 10
-		}
-		var after *tally
-		for taken := false; !taken && tries > 0; tries-- {
-			after = newTally()
-			l = load{addr: x.addr(), rate: capacity / 4, wires: 64, request: x.request(x.fixture.WebsiteID, fmt.Sprint("a", tries)), heard: after.heard}
-			l.run(t.Context(), 2*time.Second)
-			taken = after.byStatus[200] > 0 && float64(after.others(200)) <= 0.1*float64(after.byStatus[200])
-			if !taken && tries == 1 {
-				t.Errorf("after the load the edge answered %s", after)
+	tr := trial{
+		fault: "F21 overload", point: "3 times the capacity for a minute", on: kfakeOnly, few: 1, alone: true, once: true,
+		body: func(t *testing.T, s *stage) {
+			x := s.newTarget(func(f *front) {
+				// All come from one address here.
+				f.settings[0].Ingest.QueueTime, f.settings[0].Ingest.MaxPerAddr = 100*time.Millisecond, 0
+			})
+			x.warm(x.request(x.fixture.WebsiteID, "w"))
+			capacity := x.capacity(x.request(x.fixture.WebsiteID, "c"), 64, brief(5*time.Second))
+			heard := newTally()
+			l := load{
+				addr: x.addr(), rate: 3 * capacity, wires: 3000, request: x.request(x.fixture.WebsiteID, "o"), heard: heard.heard,
 			}
-		}
-		s.took = after.quantile(1)
-		x.stop()
-		s.verdict = verdict{Acked: len(heard.accepted), partly: true, Missing: len(s.lost("o", heard.accepted))}
-		if s.verdict.Missing > 0 {
-			t.Errorf("%d of %d accepted requests are not in the log", s.verdict.Missing, len(heard.accepted))
-		}
-	}}
+			lasts := long(time.Minute)
+			l.run(t.Context(), lasts)
+			// Nobody here waits as a rejection asks for, so rejections take most of the processor.
+			// What they leave must be used.
+			if want := int(float64(capacity)*lasts.Seconds()) / 10; thorough() && heard.byStatus[200] < want {
+				t.Errorf("%d requests were accepted, want at least a tenth of what could have been without refusals: %d",
+					heard.byStatus[200], want)
+			}
+			t.Logf("capacity %d/s, then %d/s: %s; refused for memory %.0f, share %.0f, queue %.0f", capacity, 3*capacity, heard,
+				x.metric("millrace_admission_refused_total", "reason", "memory"),
+				x.metric("millrace_admission_refused_total", "reason", "share"),
+				x.metric("millrace_admission_refused_total", "reason", "queue"))
+			if n := heard.others(200, 503, 429); n > 0 || heard.silent > 0 || len(heard.errs) > 0 {
+				t.Errorf("%d answers were of other statuses, %d refusals named no time, errors: %v",
+					n, heard.silent, first(texts(heard.errs), 3))
+			}
+			x.bounded()
+			// At once; where the machine does something else too, in one of some attempts.
+			tries := 1
+			if !testkit.Strict() {
+				tries = 10
+			}
+			var after *tally
+			for taken := false; !taken && tries > 0; tries-- {
+				after = newTally()
+				l = load{
+					addr: x.addr(), rate: capacity / 4, wires: 64, request: x.request(x.fixture.WebsiteID, fmt.Sprint("a", tries)),
+					heard: after.heard,
+				}
+				l.run(t.Context(), 2*time.Second)
+				taken = after.byStatus[200] > 0 && float64(after.others(200)) <= 0.1*float64(after.byStatus[200])
+				if !taken && tries == 1 {
+					t.Errorf("after the load the edge answered %s", after)
+				}
+			}
+			s.took = after.quantile(1)
+			x.stop()
+			s.verdict = verdict{Acked: len(heard.accepted), partly: true, Missing: len(s.lost("o", heard.accepted))}
+			if s.verdict.Missing > 0 {
+				t.Errorf("%d of %d accepted requests are not in the log", s.verdict.Missing, len(heard.accepted))
+			}
+		},
+	}
 	tr.run(t)
 }
 
@@ -222,62 +235,66 @@ func (s *stage) lost(prefix string, numbers []int) (lost []int) {
 // One website sends nine tenths of what an edge is asked: the others' responses come
 // as fast as when the same load is everybody's.
 func TestAWebsiteWithNineTenthsOfTheRequestsDoesNotSlowTheOthersDown(t *testing.T) {
-	tr := trial{fault: "F16 hot website", point: "90 % of the requests, at the edge", on: kfakeOnly, few: 1, alone: true, once: true, body: func(t *testing.T, s *stage) {
-		turns := 4
-		x := s.newTarget(func(f *front) {
-			if !testkit.Strict() { // a machine that stands still makes a queue of its own
-				f.settings[0].Ingest.QueueTime, turns = 30*time.Second, 1
-			}
-		})
-		hot, other := x.fixture.WebsiteID, x.fixture.SecondWebsiteID
-		x.warm(x.request(hot, "w"))
-		x.warm(x.request(other, "v"))
-		capacity := x.capacity(x.request(hot, "c"), 64, brief(5*time.Second))
-		// The others' requests are one in ten, or all of them are; in turns.
-		rate := capacity / 4
-		measure := func(prefix string, of func(n int) (website string)) seconds {
-			heard := make(seconds, int(brief(5*time.Second)/time.Second))
-			for i := range heard {
-				heard[i] = newTally()
-			}
-			a, b := x.request(hot, prefix), x.request(other, prefix)
-			l := load{addr: x.addr(), rate: rate, wires: 256, request: func(buf []byte, n int) []byte {
-				if of(n) == hot {
-					return a(buf, n)
+	tr := trial{
+		fault: "F16 hot website", point: "90 % of the requests, at the edge", on: kfakeOnly, few: 1, alone: true, once: true,
+		body: func(t *testing.T, s *stage) {
+			turns := 4
+			x := s.newTarget(func(f *front) {
+				if !testkit.Strict() { // a machine that stands still makes a queue of its own
+					f.settings[0].Ingest.QueueTime, turns = 30*time.Second, 1
 				}
-				return b(buf, n)
-			}, heard: func(r reply) {
-				if r.n%10 == 0 {
-					heard[min(r.n/rate, len(heard)-1)].heard(r)
+			})
+			hot, other := x.fixture.WebsiteID, x.fixture.SecondWebsiteID
+			x.warm(x.request(hot, "w"))
+			x.warm(x.request(other, "v"))
+			capacity := x.capacity(x.request(hot, "c"), 64, brief(5*time.Second))
+			// The others' requests are one in ten, or all of them are; in turns.
+			rate := capacity / 4
+			measure := func(prefix string, of func(n int) (website string)) seconds {
+				heard := make(seconds, int(brief(5*time.Second)/time.Second))
+				for i := range heard {
+					heard[i] = newTally()
 				}
-			}}
-			l.run(t.Context(), brief(5*time.Second))
-			return heard
-		}
-		var alike, beside seconds
-		for turn := range turns {
-			alike = append(alike, measure(fmt.Sprint("e", turn), func(n int) string { return []string{hot, other}[n/10%2] })...)
-			beside = append(beside, measure(fmt.Sprint("h", turn), func(n int) string {
-				if n%10 == 0 {
-					return other
-				}
-				return hot
-			})...)
-		}
-		for _, heard := range beside {
-			if n := heard.others(200); n > 0 {
-				t.Errorf("%d requests of the others were refused: %s", n, heard)
+				a, b := x.request(hot, prefix), x.request(other, prefix)
+				l := load{addr: x.addr(), rate: rate, wires: 256, request: func(buf []byte, n int) []byte {
+					if of(n) == hot {
+						return a(buf, n)
+					}
+					return b(buf, n)
+				}, heard: func(r reply) {
+					if r.n%10 == 0 {
+						heard[min(r.n/rate, len(heard)-1)].heard(r)
+					}
+				}}
+				l.run(t.Context(), brief(5*time.Second))
+				return heard
 			}
-			s.verdict.Acked += len(heard.accepted)
-		}
-		base, got := alike.p99(), beside.p99()
-		t.Logf("at %d/s, the others' p99 in most seconds: %s with the load spread (%v), %s beside the hot website (%v)", rate, base, alike, got, beside)
-		if thorough() && got > base*3/2+time.Millisecond {
-			t.Errorf("the others' p99 is %s, want at most 1.5 times %s", got, base)
-		}
-		s.took, s.verdict.partly = got, true
-		x.stop()
-	}}
+			var alike, beside seconds
+			for turn := range turns {
+				alike = append(alike, measure(fmt.Sprint("e", turn), func(n int) string { return []string{hot, other}[n/10%2] })...)
+				beside = append(beside, measure(fmt.Sprint("h", turn), func(n int) string {
+					if n%10 == 0 {
+						return other
+					}
+					return hot
+				})...)
+			}
+			for _, heard := range beside {
+				if n := heard.others(200); n > 0 {
+					t.Errorf("%d requests of the others were refused: %s", n, heard)
+				}
+				s.verdict.Acked += len(heard.accepted)
+			}
+			base, got := alike.p99(), beside.p99()
+			t.Logf("at %d/s, the others' p99 in most seconds: %s with the load spread (%v), %s beside the hot website (%v)",
+				rate, base, alike, got, beside)
+			if thorough() && got > base*3/2+time.Millisecond {
+				t.Errorf("the others' p99 is %s, want at most 1.5 times %s", got, base)
+			}
+			s.took, s.verdict.partly = got, true
+			x.stop()
+		},
+	}
 	tr.run(t)
 }
 

@@ -70,22 +70,27 @@ func (c *collection) page(took time.Duration, well bool) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	rows := slices.SortedFunc(maps.Values(c.rows), func(a, b *outcome) int {
-		return cmp.Or(cmp.Compare(number(a.fault), number(b.fault)), cmp.Compare(a.fault, b.fault), cmp.Compare(a.point, b.point), cmp.Compare(a.brokers, b.brokers))
+		return cmp.Or(cmp.Compare(number(a.fault), number(b.fault)), cmp.Compare(a.fault, b.fault),
+			cmp.Compare(a.point, b.point), cmp.Compare(a.brokers, b.brokers))
 	})
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<!-- Written by `make fault`; changes here are lost. -->\n# Faults\n\n")
-	fmt.Fprintf(&b, "What `make fault SEEDS=%d` counted, in %s on %d cores (%s/%s, %s): ", *seedsFlag, took.Round(time.Second), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	fmt.Fprintf(&b, "What `make fault SEEDS=%d` counted, in %s on %d cores (%s/%s, %s): ",
+		*seedsFlag, took.Round(time.Second), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 	if well {
 		fmt.Fprint(&b, "every run was exact.\n\n")
 	} else {
 		fmt.Fprint(&b, "**not every run was exact**.\n\n")
 	}
 	fmt.Fprint(&b, intro)
-	fmt.Fprint(&b, "| Fault | Where | Brokers | Runs | Failed | Acked | Base without FINAL | FINAL | Rollup 15 min | Rollup day | Ledger | Doubled | Missing | Mean | Worst recovery |\n")
+	fmt.Fprint(&b, "| Fault | Where | Brokers | Runs | Failed | Acked | Base without FINAL | FINAL | Rollup 15 min | "+
+		"Rollup day | Ledger | Doubled | Missing | Mean | Worst recovery |\n")
 	fmt.Fprint(&b, "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, o := range rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d |", o.fault, o.point, o.brokers, o.runs, o.failed)
-		for _, n := range []int{o.sum.Acked, o.sum.Base, o.sum.Final, o.sum.Rollup, o.sum.RollupD, o.sum.Gaps, o.sum.Doubled, o.sum.Missing} {
+		for _, n := range []int{
+			o.sum.Acked, o.sum.Base, o.sum.Final, o.sum.Rollup, o.sum.RollupD, o.sum.Gaps, o.sum.Doubled, o.sum.Missing,
+		} {
 			if n == 0 && o.partly {
 				fmt.Fprint(&b, " – |")
 			} else {

@@ -46,7 +46,7 @@ func (s *stage) newFleet(named bool) *fleet {
 		f.edges[i] = f.spawn(i)
 		f.startSink(i)
 	}
-	s.balanced(fleetSize)
+	s.awaitBalance(fleetSize)
 	f.held()
 	return f
 }
@@ -63,9 +63,9 @@ func (f *fleet) held() {
 	})
 }
 
-// balanced waits until so many members share the partitions evenly. A cooperative
+// awaitBalance waits until so many members share the partitions evenly. A cooperative
 // group is stable for a moment before it gives new members their share.
-func (s *stage) balanced(n int) {
+func (s *stage) awaitBalance(n int) {
 	s.t.Helper()
 	testkit.Eventually(s.t, patience, func() error {
 		groups, err := s.admin.DescribeGroups(s.t.Context(), s.settings.Sink.Group)
@@ -74,7 +74,8 @@ func (s *stage) balanced(n int) {
 		}
 		group := groups[s.settings.Sink.Group]
 		if group.Err != nil || group.State != "Stable" || len(group.Members) != n {
-			return fmt.Errorf("the group has %d members and is %s, %w", len(group.Members), group.State, errors.Join(group.Err, errNoProgress))
+			return fmt.Errorf("the group has %d members and is %s, %w",
+				len(group.Members), group.State, errors.Join(group.Err, errNoProgress))
 		}
 		shared := 0
 		for _, m := range group.Members {
@@ -112,7 +113,7 @@ func (f *fleet) restart(i int) {
 	f.edges[i] = f.spawn(i)
 	f.sinks[i].stop()
 	f.startSink(i)
-	f.s.balanced(fleetSize)
+	f.s.awaitBalance(fleetSize)
 	f.held()
 	f.s.progress()
 }
@@ -166,7 +167,8 @@ func (f *fleet) insistOn(turn *int, batch []happening) error {
 	}
 	return testkit.WaitFor(patience, func() error {
 		to := f.settings[*turn%fleetSize].Ingest.Listen
-		a, err := harness.Post(context.WithoutCancel(f.s.t.Context()), "http://"+to+"/track?website_id="+batch[0].owner, f.fixture.Key, body)
+		a, err := harness.Post(context.WithoutCancel(f.s.t.Context()),
+			"http://"+to+"/track?website_id="+batch[0].owner, f.fixture.Key, body)
 		switch {
 		case err != nil:
 			f.unreached.Add(1)
@@ -191,7 +193,8 @@ func (f *fleet) insistOn(turn *int, batch []happening) error {
 func (f *fleet) smooth() {
 	f.s.t.Helper()
 	responses, rejected := f.responses.Load(), f.rejected.Load()
-	f.s.t.Logf("%d answers, %d of them 503; %d attempts without an answer; %d events acknowledged", responses, rejected, f.unreached.Load(), f.s.acked.unique())
+	f.s.t.Logf("%d answers, %d of them 503; %d attempts without an answer; %d events acknowledged",
+		responses, rejected, f.unreached.Load(), f.s.acked.unique())
 	if n := f.odd.Load(); n > 0 {
 		f.s.t.Errorf("%d answers were neither 200 nor 503", n)
 	}
@@ -231,7 +234,8 @@ func TestARollingRestartOfEdgesAndSinksIsHardlyNoticed(t *testing.T) {
 				f.smooth()
 				t.Logf("members took partitions %d times and gave up partitions %d times", taken, given)
 				if c.named && (taken != fleetSize || given != fleetSize) {
-					t.Errorf("members took partitions %d times and gave up partitions %d times during %d restarts; want one each, those of the sink itself", taken, given, fleetSize)
+					t.Errorf("members took partitions %d times and gave up partitions %d times during %d restarts; want one each, "+
+						"those of the sink itself", taken, given, fleetSize)
 				}
 				if most := fleetSize * fleetSize; !c.named && given > most {
 					t.Errorf("members gave up partitions %d times during %d restarts; want at most once each", given, fleetSize)

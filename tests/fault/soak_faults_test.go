@@ -58,7 +58,9 @@ var soakFaults = []struct {
 		s.fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotEnoughReplicasAfterAppend, Count: 5})
 	}},
 	{"commits refused for now", func(s *soak) {
-		s.fake.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Group: s.settings.Sink.Group, Err: kerr.CoordinatorNotAvailable, Count: 5})
+		s.fake.Fault(kfake.Fault{
+			Keys: []kmsg.Key{kmsg.OffsetCommit}, Group: s.settings.Sink.Group, Err: kerr.CoordinatorNotAvailable, Count: 5,
+		})
 	}},
 }
 

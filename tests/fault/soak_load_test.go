@@ -89,7 +89,8 @@ func (l *soakLoad) insist(s *soak, turn int, batch []happening) error {
 	return testkit.WaitFor(patience, func() error {
 		to := s.front.settings[turn%len(s.front.settings)].Ingest.Listen
 		turn++
-		a, err := harness.Post(context.WithoutCancel(s.t.Context()), "http://"+to+"/track?website_id="+batch[0].owner, s.front.fixture.Key, body)
+		a, err := harness.Post(context.WithoutCancel(s.t.Context()), "http://"+to+"/track?website_id="+batch[0].owner,
+			s.front.fixture.Key, body)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		switch {

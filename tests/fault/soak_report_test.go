@@ -74,7 +74,8 @@ func (s *samples) growing() (wrong []string) {
 		}
 		hours := x.at[len(x.at)-1].Sub(x.at[len(x.at)/2]).Hours()
 		if slope*hours > most*median {
-			wrong = append(wrong, fmt.Sprintf("%s of the %s rise by %.1f in %.2f hours, from a median of %.0f", x.what, x.process, slope*hours, hours, median))
+			wrong = append(wrong, fmt.Sprintf("%s of the %s rise by %.1f in %.2f hours, from a median of %.0f",
+				x.what, x.process, slope*hours, hours, median))
 		}
 	}
 	return wrong
@@ -97,15 +98,19 @@ func (s *soak) page(peak, load float64, took time.Duration, wrong []string) []by
 	var b bytes.Buffer
 	v := &s.verdict
 	fmt.Fprintf(&b, "<!-- Written by `make soak`; changes here are lost. -->\n# Soak\n\n")
-	fmt.Fprintf(&b, "`make soak MINUTES=%.0f` of seed %d, %s on %d cores (%s/%s, %s): ", soakFlag.Minutes(), s.seed, took.Round(time.Second), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	fmt.Fprintf(&b, "`make soak MINUTES=%.0f` of seed %d, %s on %d cores (%s/%s, %s): ", soakFlag.Minutes(), s.seed,
+		took.Round(time.Second), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 	if len(wrong) == 0 {
 		fmt.Fprint(&b, "**exact and flat**.\n\n")
 	} else {
 		fmt.Fprintf(&b, "**%d things were not as they should be**.\n\n", len(wrong))
 	}
 	fmt.Fprint(&b, soakIntro)
-	fmt.Fprintf(&b, "| Peak | Load | Events acknowledged | Base with FINAL | Rollup 15 min | Rollup day | Stored by the ledger | Gaps, overlaps | Duplicates dropped | Answers | of them 503 | Unanswered |\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
-	fmt.Fprintf(&b, "| %.0f/s | %.0f/s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d |\n\n", peak, load, v.Acked, v.Final, v.Rollup, v.RollupD, v.Stored,
+	fmt.Fprintf(&b, "| Peak | Load | Events acknowledged | Base with FINAL | Rollup 15 min | Rollup day | Stored by "+
+		"the ledger | Gaps, overlaps | Duplicates dropped | Answers | of them 503 | Unanswered "+
+		"|\n|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	fmt.Fprintf(&b, "| %.0f/s | %.0f/s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d |\n\n",
+		peak, load, v.Acked, v.Final, v.Rollup, v.RollupD, v.Stored,
 		v.Gaps+v.Overlaps+v.Odd, v.Duplicates, s.sent.responses, s.sent.rejected, s.sent.unreached)
 	s.samples.table(&b)
 	fmt.Fprint(&b, "\n| Fault | Times |\n|---|--:|\n")

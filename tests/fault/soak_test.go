@@ -46,7 +46,8 @@ func newSoak(t *testing.T) *soak {
 	s.dir = s.ownServer()
 	// What is inserted for minutes has to be merged; FINAL, the rollups, which no
 	// merge corrects, and the ledger tell what was stored twice.
-	s.exec("ALTER TABLE events RESET SETTING max_bytes_to_merge_at_max_space_in_pool, max_bytes_to_merge_at_min_space_in_pool")
+	s.exec(
+		"ALTER TABLE events RESET SETTING max_bytes_to_merge_at_max_space_in_pool, max_bytes_to_merge_at_min_space_in_pool")
 	k := &s.settings.Sink
 	k.MaxRows, k.MaxWait, k.Window = 20_000, time.Second, soakWindow
 	s.settings.Log.Level = "warn"
@@ -186,7 +187,8 @@ func (s *stage) exactly(sum checksum) (wrong []string) {
 	// As many, and the same ones.
 	want := []string{strconv.FormatUint(sum.xor, 10), strconv.FormatUint(sum.sum, 10)}
 	if got := s.query("SELECT groupBitXor(event_key), sum(event_key) FROM events FINAL")[0]; !slices.Equal(got, want) {
-		wrong = append(wrong, fmt.Sprintf("the hashes of the events in the base come to %v, those of the acknowledged ones to %v", got, want))
+		wrong = append(wrong,
+			fmt.Sprintf("the hashes of the events in the base come to %v, those of the acknowledged ones to %v", got, want))
 	}
 	return append(wrong, first(v.notes, 30)...)
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/contract/record"
@@ -75,13 +75,14 @@ func newStageOf(t *testing.T, seed uint64, apache func(testing.TB) config.Kafka,
 	t.Helper()
 	s := &stage{
 		t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 4)), began: time.Now(),
-		clickhouse: clickhousetest.Migrated(t, clickhouse.Migrate), settings: config.Default(), log: testkit.NewLog(t, "sinks"),
+		clickhouse: clickhousetest.Migrated(t, schema.Migrate), settings: config.Default(), log: testkit.NewLog(t, "sinks"),
 	}
 	s.maker = maker{rng: s.rng, prefix: "e"}
 	t.Cleanup(func() {
 		if t.Failed() {
 			if *keepLogsFlag != "" {
-				os.WriteFile(filepath.Join(*keepLogsFlag, strings.ReplaceAll(t.Name(), "/", "_")+".log"), []byte(s.log.String()), 0o600)
+				os.WriteFile(filepath.Join(*keepLogsFlag, strings.ReplaceAll(t.Name(), "/", "_")+".log"),
+					[]byte(s.log.String()), 0o600)
 			}
 			t.Logf("seed %d; to run it again: go test ./tests/fault -run '%s' -seed %d", seed, pattern(t.Name()), seed)
 		}

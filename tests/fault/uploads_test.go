@@ -97,7 +97,9 @@ func TestUploadsThatNeverEndLeaveTheOthersAnswered(t *testing.T) {
 	if exacting() {
 		few = 1
 	}
-	tr := trial{fault: "F21 slow uploads", point: "5,000 connections, at the edge", on: kfakeOnly, few: few, alone: true, once: true}
+	tr := trial{
+		fault: "F21 slow uploads", point: "5,000 connections, at the edge", on: kfakeOnly, few: few, alone: true, once: true,
+	}
 	tr.body = func(_ *testing.T, s *stage) {
 		x := s.newTarget(nil)
 		x.warm(x.request(x.fixture.SecondWebsiteID, "v"))
@@ -166,7 +168,8 @@ func (x *target) besideUploads(path string, others func(prefix string) func([]by
 		stop()
 		all.Wait()
 		rejected := during.byStatus[503]
-		if during.others(200, 503) > 0 || len(during.errs) > 0 || during.silent > 0 || 100*rejected > late*during.byStatus[200] {
+		if during.others(200, 503) > 0 || len(during.errs) > 0 || during.silent > 0 ||
+			100*rejected > late*during.byStatus[200] {
 			t.Errorf("beside uploads from %d addresses the others were answered %s: %v",
 				addresses, during, first(texts(during.errs), 3))
 		}

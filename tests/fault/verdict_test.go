@@ -114,7 +114,8 @@ func (v *verdict) note(format string, args ...any) {
 func (s *stage) countBase(v *verdict) {
 	s.t.Helper()
 	seen := map[key]bool{}
-	for _, r := range s.query("SELECT owner_id, event_id, count(), groupArray((_partition, _offset)) FROM events GROUP BY owner_id, event_id") {
+	for _, r := range s.query(
+		"SELECT owner_id, event_id, count(), groupArray((_partition, _offset)) FROM events GROUP BY owner_id, event_id") {
 		n := atoi(r[2])
 		v.Base += n
 		k := key{r[0], r[1]}
@@ -160,7 +161,8 @@ func (s *stage) countRollup(v *verdict, table string) (sum int) {
 			want[at].sessions[h.session] = true
 		}
 	}
-	for _, r := range s.query("SELECT owner_id, event_date, sum(events), uniqMerge(visitors), uniqMerge(sessions) FROM " + table + " GROUP BY owner_id, event_date") {
+	for _, r := range s.query("SELECT owner_id, event_date, sum(events), uniqMerge(visitors), uniqMerge(sessions) FROM " +
+		table + " GROUP BY owner_id, event_date") {
 		sum += atoi(r[2])
 		at := slot{r[0], r[1]}
 		w := want[at]
@@ -170,7 +172,8 @@ func (s *stage) countRollup(v *verdict, table string) (sum int) {
 			if w == nil {
 				w = &content{}
 			}
-			v.note("%s has %s events, %s visitors, %s sessions for %v; want %d, %d, %d", table, r[2], r[3], r[4], at, w.events, len(w.visitors), len(w.sessions))
+			v.note("%s has %s events, %s visitors, %s sessions for %v; want %d, %d, %d",
+				table, r[2], r[3], r[4], at, w.events, len(w.visitors), len(w.sessions))
 		}
 	}
 	for at := range want {
@@ -189,7 +192,8 @@ func (s *stage) countLedger(v *verdict) {
 		s.t.Fatal(err)
 	}
 	next := map[int32]int64{}
-	for _, r := range s.query(`SELECT partition, first, last, kind, stored, duplicates, dead_letters, skipped, erased FROM ingest_ledger
+	for _, r := range s.query(
+		`SELECT partition, first, last, kind, stored, duplicates, dead_letters, skipped, erased FROM ingest_ledger
 		WHERE topic = '` + s.pipeline.Topic + `' GROUP BY ALL ORDER BY partition, first, last`) {
 		p, from, to := int32(atoi(r[0])), int64(atoi(r[1])), int64(atoi(r[2]))
 		switch {

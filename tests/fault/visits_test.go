@@ -59,7 +59,11 @@ func (s *stage) newLinkFront() *linkFront {
 	transport := &http.Transport{DisableKeepAlives: true}
 	v := &linkFront{
 		front: s.newFront(linkEdges), kills: make([][]time.Time, linkEdges), visits: map[string]*visit{},
-		client: &http.Client{Transport: transport, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		client: &http.Client{
+			Transport:     transport,
+			Timeout:       patience,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
 	}
 	v.makeLinks()
 	for i := range v.settings {
@@ -116,7 +120,8 @@ func (v *linkFront) ask(url, site string) int {
 		return 0
 	}
 	req.Header.Set("Referer", "https://"+site+"/")
-	req.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36")
+	req.Header.Set("User-Agent",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36")
 	resp, err := v.client.Do(req)
 	if err != nil {
 		return 0

@@ -195,7 +195,8 @@ func (t *tally) quantile(q float64) time.Duration {
 }
 
 func (t *tally) String() string {
-	return fmt.Sprintf("%v, p50 %s, p99 %s, %d errors", t.byStatus, t.quantile(0.5).Round(time.Microsecond), t.quantile(0.99).Round(time.Microsecond), len(t.errs))
+	return fmt.Sprintf("%v, p50 %s, p99 %s, %d errors",
+		t.byStatus, t.quantile(0.5).Round(time.Microsecond), t.quantile(0.99).Round(time.Microsecond), len(t.errs))
 }
 
 // others returns answers besides those of the given statuses.

@@ -26,7 +26,8 @@ const (
 func TestASinkThatIsStoppedPastItsSessionAndGoesOnChangesNothing(t *testing.T) {
 	t.Parallel()
 	tr := trial{fault: zombieFault, on: realToo(), each: 5}
-	tr.everywhere(t, sinktest.Failpoints, sinktest.FailpointRecorded, func(s *stage, at sinktest.Failpoint) { s.zombie(at, locks{}) })
+	tr.everywhere(t, sinktest.Failpoints, sinktest.FailpointRecorded,
+		func(s *stage, at sinktest.Failpoint) { s.zombie(at, locks{}) })
 }
 
 // zombie stops a sink at a point for more than three session timeouts, has
@@ -55,7 +56,7 @@ func (s *stage) zombie(at sinktest.Failpoint, without locks) {
 	// What is tested is that time passes, so time has to.
 	<-time.After(time.Until(stopped.Add(3*s.settings.Sink.Session + 100*time.Millisecond)))
 	first.signal(syscall.SIGCONT)
-	s.members(2)
+	s.awaitMembers(2)
 	s.send(s.events(300))
 	s.drained()
 	first.stop()
@@ -73,8 +74,8 @@ func (s *stage) keepsMembers() (until func()) {
 	return func() { k.Session = before }
 }
 
-// members waits until the live group has so many members and is at rest.
-func (s *stage) members(n int) {
+// awaitMembers waits until the live group has so many members and is at rest.
+func (s *stage) awaitMembers(n int) {
 	s.t.Helper()
 	testkit.Eventually(s.t, patience, func() error {
 		g, err := s.admin.DescribeGroups(s.t.Context(), s.settings.Sink.Group)
@@ -83,7 +84,8 @@ func (s *stage) members(n int) {
 		}
 		d := g[s.settings.Sink.Group]
 		if d.Err != nil || d.State != "Stable" || len(d.Members) != n {
-			return fmt.Errorf("the group has %d members and is %s, %w", len(d.Members), d.State, errors.Join(d.Err, errNoProgress))
+			return fmt.Errorf("the group has %d members and is %s, %w",
+				len(d.Members), d.State, errors.Join(d.Err, errNoProgress))
 		}
 		return nil
 	})
@@ -152,7 +154,7 @@ func (s *stage) rejoin(at sinktest.Failpoint, without locks) {
 		s.log.Logger().Info("the client is held up", slog.Any("error", err))
 	}
 	stall.release()
-	s.members(2)
+	s.awaitMembers(2)
 	s.send(s.events(300))
 	s.drained()
 	first.stop()

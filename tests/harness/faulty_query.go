@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/query"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/queryapi"
@@ -32,11 +32,14 @@ func faultyQueries(t *testing.T) apitest.Vars {
 	once := config.Default().Limits
 	once.Query, once.QueryAnonymous, once.Compile, once.CompileAnonymous, once.Manage = 1, 1, 1, 1, 1
 	return apitest.Vars{
-		"QUERY_FAULTY":        faultyQuery(t, queryapi.Deps{Access: faultyAccess{}}, awayRunner(t)),
-		"QUERY_NO_STORE":      faultyQuery(t, queryapi.Deps{Access: auth.New(auth.Config{KeyPrefix: keyPrefix}, auth.Deps{Keys: noStore{}, Websites: noStore{}})}, awayRunner(t)),
+		"QUERY_FAULTY": faultyQuery(t, queryapi.Deps{Access: faultyAccess{}}, awayRunner(t)),
+		"QUERY_NO_STORE": faultyQuery(t,
+			queryapi.Deps{Access: auth.New(auth.Config{KeyPrefix: keyPrefix}, auth.Deps{Keys: noStore{}, Websites: noStore{}})},
+			awayRunner(t)),
 		"QUERY_NO_CLICKHOUSE": faultyQuery(t, queryapi.Deps{Access: anybody{}}, awayRunner(t)),
-		"QUERY_ONCE":          faultyQuery(t, queryapi.Deps{Access: eachItself{}, Limits: ratelimit.New(once, ratelimit.Deps{})}, awayRunner(t)),
-		"QUERY_BROKEN":        faultyQuery(t, queryapi.Deps{Access: anybody{}}, brokenRunner{}),
+		"QUERY_ONCE": faultyQuery(t,
+			queryapi.Deps{Access: eachItself{}, Limits: ratelimit.New(once, ratelimit.Deps{})}, awayRunner(t)),
+		"QUERY_BROKEN": faultyQuery(t, queryapi.Deps{Access: anybody{}}, brokenRunner{}),
 	}
 }
 
@@ -61,7 +64,7 @@ func awayRunner(tb testing.TB) analytics.Runner {
 	tb.Helper()
 	cfg := config.Default().ClickHouse
 	cfg.Addr = []string{testkit.FreeAddr(tb)}
-	r := clickhouse.NewRunner(cfg, clickhouse.RunnerConfig{})
+	r := query.NewRunner(cfg, query.RunnerConfig{})
 	tb.Cleanup(r.Close)
 	return r
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/app/daemon"
@@ -25,7 +25,7 @@ func (s *System) startInProcess(tb testing.TB, opts Options) {
 		tb.Fatal("an in-process system takes no options")
 	}
 	_, s.Kafka = kafkatest.Cluster(tb)
-	s.ClickHouse = clickhousetest.Migrated(tb, clickhouse.Migrate)
+	s.ClickHouse = clickhousetest.Migrated(tb, schema.Migrate)
 	s.StoreURL = "sqlite:" + filepath.Join(testkit.ShortDir(tb), "meta.db")
 	s.Fixture = Seed(tb, s.StoreURL)
 	if _, err := kafka.EnsureTopics(tb.Context(), s.Kafka); err != nil {
@@ -51,7 +51,7 @@ func (s *System) startInProcess(tb testing.TB, opts Options) {
 func StartSink(tb testing.TB, cfg config.Kafka) *System {
 	tb.Helper()
 	s := &System{Mode: InProcess, Kafka: cfg, ClickHouse: clickhousetest.Database(tb)}
-	if err := clickhouse.Migrate(tb.Context(), s.ClickHouse); err != nil {
+	if err := schema.Migrate(tb.Context(), s.ClickHouse); err != nil {
 		tb.Fatal(err)
 	}
 	settings := config.Default()

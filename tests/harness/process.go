@@ -58,7 +58,8 @@ func newProcess(tb testing.TB, path string, args []string, settings map[string]s
 	// Nothing of the developer's own environment reaches the daemon, except what
 	// programs need to run at all and where the embedded ClickHouse is.
 	for _, kv := range os.Environ() { //nolint:forbidigo // handed on, not read
-		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "MILLRACE_") || name == config.CacheEnv || name == "MILLRACE_EMBEDDED_CLICKHOUSE_LIBRARY" {
+		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "MILLRACE_") || name == config.CacheEnv ||
+			name == "MILLRACE_EMBEDDED_CLICKHOUSE_LIBRARY" {
 			p.env = append(p.env, kv)
 		}
 	}

@@ -12,7 +12,9 @@ import (
 
 // ownPlaces are settings that are no part of config: the chart decides about
 // listeners and files of standalone mode, and names the sink's members.
-var ownPlaces = []string{"data.", "embedded.", "link.listen", "admin.", "ingest.listen", "query.listen", "sink.instance_id"}
+var ownPlaces = []string{
+	"data.", "embedded.", "link.listen", "admin.", "ingest.listen", "query.listen", "sink.instance_id",
+}
 
 func hasOwnPlace(f *config.Field) bool {
 	return f.Secret || slices.ContainsFunc(ownPlaces, func(p string) bool { return strings.HasPrefix(f.Key, p) })

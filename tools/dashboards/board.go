@@ -60,7 +60,10 @@ const (
 func quantiles(metric, labels string) []q {
 	var all []q
 	for _, of := range []struct{ q, name string }{{"0.5", "p50"}, {"0.95", "p95"}, {"0.99", "p99"}} {
-		all = append(all, q{fmt.Sprintf("histogram_quantile(%s, sum by (le) (rate(%s_bucket{%s}[$__rate_interval])))", of.q, metric, labels), of.name})
+		all = append(all, q{
+			fmt.Sprintf("histogram_quantile(%s, sum by (le) (rate(%s_bucket{%s}[$__rate_interval])))", of.q, metric, labels),
+			of.name,
+		})
 	}
 	return all
 }

@@ -130,7 +130,9 @@ func newDashboard(uid, title, about string) *dashboard {
 	return &dashboard{
 		UID: uid, Title: title, Description: about, Tags: tags, SchemaVersion: 39, GraphTooltip: 1, Refresh: "30s",
 		Time: timeRange{"now-3h", "now"}, Timezone: "browser",
-		Links: []link{{Title: "Millrace", Type: "dashboards", Tags: tags, AsDropdown: true, IncludeVars: true, KeepTime: true}},
+		Links: []link{
+			{Title: "Millrace", Type: "dashboards", Tags: tags, AsDropdown: true, IncludeVars: true, KeepTime: true},
+		},
 		Templating: templating{[]variable{{
 			Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus", Refresh: 1, Current: struct{}{},
 		}}},
@@ -140,8 +142,11 @@ func newDashboard(uid, title, about string) *dashboard {
 // instanceVariable lets one choose among the processes of a component.
 func instanceVariable(component string) variable {
 	return variable{
-		Name: "instance", Label: "Instance", Type: "query", Datasource: &chosen, Refresh: 2, Multi: true, IncludeAll: true, AllValue: ".*",
-		Query:   variableQuery{`label_values(millrace_build_info{component=~"` + component + `|standalone"}, instance)`, "instances"},
+		Name: "instance", Label: "Instance", Type: "query", Datasource: &chosen, Refresh: 2, Multi: true, IncludeAll: true,
+		AllValue: ".*",
+		Query: variableQuery{
+			`label_values(millrace_build_info{component=~"` + component + `|standalone"}, instance)`, "instances",
+		},
 		Current: map[string]any{"text": "All", "value": "$__all"},
 	}
 }

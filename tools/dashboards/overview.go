@@ -6,18 +6,23 @@ var overview = board{
 	rows: []row{
 		{"Objectives, over the last hour", []panel{
 			{
-				title: "Failing share by objective", about: "What is asked and fails its objective, over an hour; the budget of 30 days is 0.1 % for availability and 1 % for the others.",
+				title: "Failing share by objective", about: "What is asked and fails its objective, over an hour; the budget of " +
+					"30 days is 0.1 % for availability and 1 % for the others.",
 				unit: share, kind: bars, warn: 0.001, page: 0.01,
 				queries: []q{{"millrace:slo_error_ratio:rate1h", "{{slo}}"}},
 			},
 			{
-				title: "Error budget left, 3 days", about: "How much of three days' budget is left. Below zero more has failed than three days may have.",
+				title:   "Error budget left, 3 days",
+				about:   "How much of three days' budget is left. Below zero more has failed than three days may have.",
 				unit:    share,
 				queries: []q{{"1 - millrace:slo_error_ratio:rate3d / on (slo) millrace:slo_error_budget", "{{slo}}"}},
 			},
 			{
-				title: "Alerts that fire", about: "Alerts of deploy/prometheus by severity.", unit: count, kind: number, warn: 1, page: 1,
-				queries: []q{{`sum by (severity) (ALERTS{alertname=~"Millrace.*",alertstate="firing"}) or vector(0)`, "{{severity}}"}},
+				title: "Alerts that fire", about: "Alerts of deploy/prometheus by severity.", unit: count, kind: number, warn: 1,
+				page: 1,
+				queries: []q{
+					{`sum by (severity) (ALERTS{alertname=~"Millrace.*",alertstate="firing"}) or vector(0)`, "{{severity}}"},
+				},
 			},
 		}},
 		{"The path of an event", []panel{
@@ -30,7 +35,8 @@ var overview = board{
 				},
 			},
 			{
-				title: "Acknowledgement", about: "From handing a request's records to Kafka to the last acknowledgement.", unit: seconds, warn: 0.1, page: 0.5,
+				title: "Acknowledgement", about: "From handing a request's records to Kafka to the last acknowledgement.",
+				unit: seconds, warn: 0.1, page: 0.5,
 				queries: quantiles("millrace_kafka_ack_duration_seconds", `client="ingest-edge"`),
 			},
 			{
@@ -38,7 +44,9 @@ var overview = board{
 				queries: []q{{"max by (topic) (millrace_sink_lag_seconds)", "{{topic}}"}},
 			},
 			{
-				title: "End to end", about: "Time from sending the probe's event to seeing it counted; empty while probe.interval is 0.", unit: seconds, warn: 10, page: 60,
+				title: "End to end",
+				about: "Time from sending the probe's event to seeing it counted; empty while probe.interval is 0.", unit: seconds,
+				warn: 10, page: 60,
 				queries: []q{{"max(millrace_probe_end_to_end_last_seconds)", "last probe"}},
 			},
 			{
@@ -56,24 +64,36 @@ var overview = board{
 				queries: []q{{"count by (component, version) (millrace_build_info)", "{{component}} {{version}}"}},
 			},
 			{
-				title: "Not ready", about: "1 for a process that is not ready; /readyz of its admin listener says why.", unit: yesNo, page: 1,
+				title: "Not ready", about: "1 for a process that is not ready; /readyz of its admin listener says why.",
+				unit: yesNo, page: 1,
 				queries: []q{{"1 - min by (instance) (millrace_ready)", "{{instance}}"}},
 			},
 			{
 				title: "Processor", about: "Cores that each process uses.", unit: count,
-				queries: []q{{"rate(process_cpu_seconds_total[$__rate_interval]) * on (job, instance) group_left (component) millrace_build_info", "{{component}} {{instance}}"}},
+				queries: []q{
+					{"rate(process_cpu_seconds_total[$__rate_interval]) * on (job, instance) group_left (component) " +
+						"millrace_build_info", "{{component}} {{instance}}"},
+				},
 			},
 			{
 				title: "Memory", about: "Resident memory of each process.", unit: bytesIEC,
-				queries: []q{{"process_resident_memory_bytes * on (job, instance) group_left (component) millrace_build_info", "{{component}} {{instance}}"}},
+				queries: []q{{
+					"process_resident_memory_bytes * on (job, instance) group_left (component) millrace_build_info",
+					"{{component}} {{instance}}",
+				}},
 			},
 			{
 				title: "Goroutines", about: "A number that only grows is a leak.", unit: count,
-				queries: []q{{"go_goroutines * on (job, instance) group_left (component) millrace_build_info", "{{component}} {{instance}}"}},
+				queries: []q{
+					{"go_goroutines * on (job, instance) group_left (component) millrace_build_info", "{{component}} {{instance}}"},
+				},
 			},
 			{
 				title: "Garbage collection", about: "Longest pause of the last collections.", unit: seconds,
-				queries: []q{{`go_gc_duration_seconds{quantile="1"} * on (job, instance) group_left (component) millrace_build_info`, "{{component}} {{instance}}"}},
+				queries: []q{{
+					`go_gc_duration_seconds{quantile="1"} * on (job, instance) group_left (component) millrace_build_info`,
+					"{{component}} {{instance}}",
+				}},
 			},
 		}},
 	},

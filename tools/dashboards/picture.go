@@ -19,11 +19,14 @@ func rowPanel(title string, y int) *heading {
 func (p *panel) render(x, y int) *picture {
 	made := &picture{
 		Type: string(p.kind), Title: p.title, Description: p.about, Datasource: chosen, GridPos: grid{height, width, x, y},
-		FieldConfig: fieldConfig{Overrides: []any{}, Defaults: defaults{Unit: p.unit, Color: colour{"palette-classic"}, Thresholds: p.thresholds()}},
+		FieldConfig: fieldConfig{
+			Overrides: []any{}, Defaults: defaults{Unit: p.unit, Color: colour{"palette-classic"}, Thresholds: p.thresholds()},
+		},
 	}
 	for i, query := range p.queries {
 		made.Targets = append(made.Targets, target{
-			Datasource: chosen, Expr: query.expr, LegendFormat: query.legend, RefID: string(rune('A' + i)), Instant: p.kind != lines,
+			Datasource: chosen, Expr: query.expr, LegendFormat: query.legend, RefID: string(rune('A' + i)),
+			Instant: p.kind != lines,
 		})
 	}
 	if p.unit != fromNow {
@@ -34,7 +37,9 @@ func (p *panel) render(x, y int) *picture {
 		made.drawLines(p.warn+p.page > 0)
 	case number, bars:
 		made.FieldConfig.Defaults.Color.Mode = "thresholds"
-		made.Options = map[string]any{"reduceOptions": map[string]any{"calcs": []string{"lastNotNull"}}, "orientation": "horizontal"}
+		made.Options = map[string]any{
+			"reduceOptions": map[string]any{"calcs": []string{"lastNotNull"}}, "orientation": "horizontal",
+		}
 	}
 	return made
 }
@@ -47,7 +52,8 @@ func (p *picture) drawLines(bounded bool) {
 		style = "line"
 	}
 	p.FieldConfig.Defaults.Custom = map[string]any{
-		"lineWidth": 1, "fillOpacity": 8, "showPoints": "never", "spanNulls": false, "thresholdsStyle": map[string]string{"mode": style},
+		"lineWidth": 1, "fillOpacity": 8, "showPoints": "never", "spanNulls": false,
+		"thresholdsStyle": map[string]string{"mode": style},
 	}
 	p.Options = map[string]any{
 		"legend":  map[string]any{"displayMode": "list", "placement": "bottom", "showLegend": true},

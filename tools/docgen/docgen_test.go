@@ -65,7 +65,8 @@ func TestMetricsAreReadFromTheSource(t *testing.T) {
 		}
 		return metricsOf(file)
 	}
-	got, err := parse("f.NewCounterVec(prometheus.CounterOpts{Name: \"a_total\", Help: \"One \" +\n`two.`}, []string{\"x\", \"y\"})")
+	got, err := parse(
+		"f.NewCounterVec(prometheus.CounterOpts{Name: \"a_total\", Help: \"One \" +\n`two.`}, []string{\"x\", \"y\"})")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,8 @@ func TestMetricsAreReadFromTheSource(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(metric{})); diff != "" || err != nil {
 		t.Errorf("a description (-want +got), %v:\n%s", err, diff)
 	}
-	got, err = parse("0\nfunc f() {\ngauge := func(name, help string) prometheus.Gauge { return f.NewGauge(prometheus.GaugeOpts{Name: name, Help: help}) }\ngauge(\"a\", \"One.\")\n}")
+	got, err = parse("0\nfunc f() {\ngauge := func(name, help string) prometheus.Gauge { return " +
+		"f.NewGauge(prometheus.GaugeOpts{Name: name, Help: help}) }\ngauge(\"a\", \"One.\")\n}")
 	want = []metric{{name: "a", kind: "gauge", help: "One."}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(metric{})); diff != "" || err != nil {
 		t.Errorf("a function that makes them (-want +got), %v:\n%s", err, diff)
@@ -150,7 +152,8 @@ func TestBoundsAreReadable(t *testing.T) {
 
 func TestSubcommandsAreReadFromAHelpText(t *testing.T) {
 	t.Parallel()
-	const help = "Does x.\n\nUsage:\n  x [command]\n\nAvailable Commands:\n  create      Make\n  help        Help about any command\n  log-in      Enter\n\nFlags:\n  -h, --help  help for x\n"
+	const help = "Does x.\n\nUsage:\n  x [command]\n\nAvailable Commands:\n  create      Make\n  help        Help " +
+		"about any command\n  log-in      Enter\n\nFlags:\n  -h, --help  help for x\n"
 	if diff := cmp.Diff([]string{"create", "log-in"}, subcommands(help)); diff != "" {
 		t.Errorf("subcommands (-want +got):\n%s", diff)
 	}

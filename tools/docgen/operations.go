@@ -20,12 +20,15 @@ func operationsPage(string) (string, error) {
 		return "", err
 	}
 	d := newDocument("Management operations", "internal/api/management")
-	d.paragraph("Every operation is `POST /rpc/{resource}/{operation}` on the query host, with a JSON object as body and " +
-		"`{\"success\":true,\"data\":…,\"requestId\":\"…\"}` as answer; a list also has `pagination`. The same is served by every " +
-		"installation for people at `/docs` and for machines at `/openapi.json`. How calls are made is told in " +
-		"[the guide](../guides/calling-the-management-api.md).")
+	d.paragraph(
+		"Every operation is `POST /rpc/{resource}/{operation}` on the query host, with a JSON object as body and " +
+			"`{\"success\":true,\"data\":…,\"requestId\":\"…\"}` as answer; a list also has `pagination`. The same is served " +
+			"by every " +
+			"installation for people at `/docs` and for machines at `/openapi.json`. How calls are made is told in " +
+			"[the guide](../guides/calling-the-management-api.md).")
 	d.heading("Who may call")
-	d.paragraph("Each operation is of one class, which says what role a signed-in person needs in the organization, and which scopes open " +
+	d.paragraph("Each operation is of one class, which says what role a signed-in person needs in the organization, " +
+		"and which scopes open " +
 		"it to an API key. A role includes those below it: " + roles() + ".")
 	d.table([]string{"Class", "People", "API keys", "For"}, classes())
 	for _, s := range doc.Reference(resources) {

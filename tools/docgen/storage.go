@@ -5,19 +5,20 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 )
 
 func tablesPage(string) (string, error) {
-	d := newDocument("ClickHouse tables", "`internal/adapter/clickhouse/tables.go`")
+	d := newDocument("ClickHouse tables", "`internal/adapter/clickhouse/schema/tables.go`")
 	d.paragraph("All of them stand in the database that `clickhouse.database` names. Migrations,\n" +
 		"the sink's blocks and the check at the start of a daemon read the same lists.")
-	for i := range clickhouse.Tables {
-		t := &clickhouse.Tables[i]
+	for i := range schema.Tables {
+		t := &schema.Tables[i]
 		d.heading(t.Name)
 		d.paragraph(t.Doc)
-		d.table([]string{"Engine", "Partition", "Sort key", "Rows are kept until"}, [][]string{{code(t.Engine), code(t.PartitionBy), codes(t.OrderBy), code(t.TTL)}})
+		d.table([]string{"Engine", "Partition", "Sort key", "Rows are kept until"},
+			[][]string{{code(t.Engine), code(t.PartitionBy), codes(t.OrderBy), code(t.TTL)}})
 		var rows [][]string
 		for j := range t.Columns {
 			c := &t.Columns[j]
@@ -34,8 +35,8 @@ func tablesPage(string) (string, error) {
 	d.paragraph("What a view makes of each block that is inserted into a table is inserted into\n" +
 		"another one, under the same token.")
 	var rows [][]string
-	for i := range clickhouse.Views {
-		v := &clickhouse.Views[i]
+	for i := range schema.Views {
+		v := &schema.Views[i]
 		rows = append(rows, []string{code(v.Name), code(v.From), code(v.To), v.Doc})
 	}
 	d.table([]string{"View", "From", "To", "Purpose"}, rows)
@@ -50,7 +51,8 @@ func topicsPage(string) (string, error) {
 	var rows [][]string
 	for _, t := range kafka.Topics {
 		days := int(t.Retention / (24 * time.Hour))
-		rows = append(rows, []string{code(t.Name), strconv.Itoa(days) + " days", t.Cleanup, bound(int64(t.MaxMessageBytes)), t.Help})
+		rows = append(rows,
+			[]string{code(t.Name), strconv.Itoa(days) + " days", t.Cleanup, bound(int64(t.MaxMessageBytes)), t.Help})
 	}
 	d.table([]string{"Topic", "Kept for", "Cleanup", "Largest batch, bytes", "Holds"}, rows)
 	return d.String(), nil

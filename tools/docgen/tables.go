@@ -68,7 +68,8 @@ func errorsPage(string) (string, error) {
 		if r.RetryAfter > 0 {
 			retry += ", after " + r.RetryAfter.String()
 		}
-		rows = append(rows, []string{code(string(r.Code)), strconv.Itoa(r.Status), message, retry, strings.TrimSpace(r.Meaning + " " + r.Fix)})
+		rows = append(rows,
+			[]string{code(string(r.Code)), strconv.Itoa(r.Status), message, retry, strings.TrimSpace(r.Meaning + " " + r.Fix)})
 	}
 	d.table([]string{"Code", "Status", "Message", "Retryable", "Meaning"}, rows)
 	checksTable(d)
@@ -103,7 +104,8 @@ func checksTable(d *document) {
 		"Check", code("POST /rpc/…"), code("/v1/query…"), code("/public/v1/flags/…"), "routes that take events",
 		"Passes when", "Refuses with",
 	}, rows)
-	d.paragraph("A route takes only those that it has something for: " + code("GET /v1/query/websites") + " has no body,\n" +
+	d.paragraph("A route takes only those that it has something for: " +
+		code("GET /v1/query/websites") + " has no body,\n" +
 		"and the access of " + code("POST /v1/query/compile") + " is to what its body names. The pixel answers what is\n" +
 		"refused for good with its image.")
 }
@@ -148,7 +150,9 @@ func takers(f *event.Form) []string {
 }
 
 // shapes says what a body is.
-var shapes = map[event.Shape]string{event.One: "one object", event.Many: "an array of objects", event.OneOrMany: "an object, or an array of them"}
+var shapes = map[event.Shape]string{
+	event.One: "one object", event.Many: "an array of objects", event.OneOrMany: "an object, or an array of them",
+}
 
 func ingestionPage(string) (string, error) {
 	d := newDocument("The ingestion host", "`internal/api/ingestapi/routes.go` and `internal/contract/event/forms.go`")
@@ -178,7 +182,8 @@ func ingestionPage(string) (string, error) {
 		"whose query and headers are longer than 8 KiB has the image, and nothing is taken of it:")
 	rows = nil
 	for _, t := range ingestapi.PixelTypes {
-		rows = append(rows, []string{code("type=" + t.Name), code(t.Topic), "as of " + strings.Join(takers(t.In.Form), " and ")})
+		rows = append(rows,
+			[]string{code("type=" + t.Name), code(t.Topic), "as of " + strings.Join(takers(t.In.Form), " and ")})
 	}
 	d.table([]string{"Type", "Topic", "Fields"}, rows)
 	for _, f := range event.Forms {
@@ -221,7 +226,8 @@ func rateTable(d *document) {
 	}
 	figure := func(key string) string { return byKey[key].Default + " (" + code(key) + ")" }
 	d.heading("Requests")
-	d.paragraph("How many requests are admitted within any " + byKey["limits.window"].Default + " (" + code("limits.window") + ");\n" +
+	d.paragraph("How many requests are admitted within any " + byKey["limits.window"].Default + " (" +
+		code("limits.window") + ");\n" +
 		"one more is answered 429. Each API key, each signed-in user and each address without a\n" +
 		"credential is counted by itself, on the ingestion host each address for each website.\n" +
 		"The figures are settings, made from `internal/tenant/ratelimit/family.go`; what they mean is\n" +
@@ -231,7 +237,9 @@ func rateTable(d *document) {
 		rows = append(rows, []string{f.Covers, figure(f.Known), figure(f.Anonymous)})
 	}
 	rows = append(rows,
-		[]string{"all of them together, for an API key whose own limit is enabled without a figure", figure("limits.key"), ""},
+		[]string{
+			"all of them together, for an API key whose own limit is enabled without a figure", figure("limits.key"), "",
+		},
 		[]string{"all of them together, at the same time, for one API key", figure("limits.concurrency"), ""})
 	d.table([]string{"Requests to", "By a key or a user", "Without a credential"}, rows)
 }
@@ -241,7 +249,8 @@ func nameTable(d *document) {
 	for _, f := range config.Fields() {
 		if f.Key == "ingest.max_names" {
 			d.heading("Names")
-			d.paragraph("A website's events may have " + f.Default + " different names in a UTC day of receipt, as each edge counts\n" +
+			d.paragraph("A website's events may have " + f.Default +
+				" different names in a UTC day of receipt, as each edge counts\n" +
 				"them (" + code(f.Key) + "), and its errors as many types. What comes under one more is accepted, counted\n" +
 				"and stored under the name " + code("(other)") + ", with its own name in " + code("originalName") + "\n" +
 				"([why](../adr/0021-names-beyond-a-limit-share-one.md)).")

@@ -38,8 +38,9 @@ func writeCrawlers(dir, version string, files map[string][]byte) error {
 		return err
 	}
 	var out, examples bytes.Buffer
-	fmt.Fprintf(&out, "# Made by tools/enrichdata of the npm package crawler-user-agents %s (MIT, see crawlers.LICENSE).\n"+
-		"# kind, where (^ begin, $ end), text, expression that must match besides.\n", version)
+	fmt.Fprintf(&out,
+		"# Made by tools/enrichdata of the npm package crawler-user-agents %s (MIT, see crawlers.LICENSE).\n"+
+			"# kind, where (^ begin, $ end), text, expression that must match besides.\n", version)
 	for _, c := range list {
 		for _, text := range c.Instances {
 			fmt.Fprintln(&examples, strings.Join(strings.Fields(text), " "))
@@ -164,7 +165,8 @@ func eitherCase(text []rune) ([]literal, bool) {
 	for _, r := range text {
 		var next []literal
 		for _, l := range list {
-			next = append(next, literal{text: l.text + strings.ToLower(string(r))}, literal{text: l.text + strings.ToUpper(string(r))})
+			next = append(next, literal{text: l.text + strings.ToLower(string(r))},
+				literal{text: l.text + strings.ToUpper(string(r))})
 		}
 		if list = next; len(list) > maxClass {
 			return nil, false

@@ -36,7 +36,8 @@ var sources = []source{
 		write: writeCrawlers, makes: []string{crawlersFile, crawlersLicense, instancesFile},
 	},
 	{
-		pkg: "@ip-location-db/geo-whois-asn-country-mmdb", version: "2.3.2026061719", files: []string{"geo-whois-asn-country.mmdb"},
+		pkg: "@ip-location-db/geo-whois-asn-country-mmdb", version: "2.3.2026061719",
+		files: []string{"geo-whois-asn-country.mmdb"},
 		write: writeCountries, makes: []string{countriesFile},
 	},
 }

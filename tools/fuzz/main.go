@@ -54,7 +54,8 @@ func run(ctx context.Context, root string, seconds int) error {
 
 func fuzz(ctx context.Context, dir, target string, seconds int) error {
 	fmt.Printf("%s in %s\n", target, dir)
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+target+"$", "-fuzztime", fmt.Sprintf("%ds", seconds), ".")
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+target+"$", "-fuzztime",
+		fmt.Sprintf("%ds", seconds), ".")
 	cmd.Dir = dir // which may belong to a module of its own
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd.Run()

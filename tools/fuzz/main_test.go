@@ -8,7 +8,8 @@ import (
 
 func TestTargetsAreFoundInTheSource(t *testing.T) {
 	t.Parallel()
-	const src = "package x\n\nfunc FuzzOne(f *testing.F) {}\n\nfunc helper() { FuzzTwo(nil) }\n\nfunc TestFuzzy(t *testing.T) {}\nfunc FuzzThree(\n"
+	const src = "package x\n\nfunc FuzzOne(f *testing.F) {}\n\nfunc helper() { FuzzTwo(nil) }\n\nfunc TestFuzzy(t " +
+		"*testing.T) {}\nfunc FuzzThree(\n"
 	var got []string
 	for _, m := range targetOf.FindAllStringSubmatch(src, -1) {
 		got = append(got, m[1])

@@ -61,7 +61,8 @@ func (s *server) prepare() error {
 	client, peer := fmt.Sprintf("http://127.0.0.1:%d", s.etcd), fmt.Sprintf("http://127.0.0.1:%d", s.etcdPeer)
 	etcd := exec.Command("etcd", "--name", "one", "--data-dir", filepath.Join(s.dir, "etcd"), "--unsafe-no-fsync",
 		"--listen-client-urls", client, "--advertise-client-urls", client,
-		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "one="+peer, "--log-level", "error")
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "one="+peer,
+		"--log-level", "error")
 	etcd.Stdout, etcd.Stderr = os.Stdout, os.Stderr
 	etcd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := etcd.Start(); err != nil {
@@ -88,17 +89,19 @@ func (s *server) args() []string {
 	key := filepath.Join(s.dir, "sa.key")
 	return []string{
 		fmt.Sprintf("--etcd-servers=http://127.0.0.1:%d", s.etcd),
-		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", s.port), "--cert-dir=" + s.dir,
-		"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/16",
+		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", s.port),
+		"--cert-dir=" + s.dir, "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/16",
 		"--token-auth-file=" + filepath.Join(s.dir, "tokens.csv"), "--authorization-mode=RBAC",
-		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + key, "--service-account-signing-key-file=" + key,
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + key,
+		"--service-account-signing-key-file=" + key,
 	}
 }
 
 // announce says when the server serves, roles included.
 func (s *server) announce() {
 	// The certificate is the server's own, made while it starts.
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // one's own, on loopback
+	//nolint:gosec // one's own, on loopback
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	for ; ; time.Sleep(100 * time.Millisecond) {
 		resp, err := client.Get(fmt.Sprintf("https://127.0.0.1:%d/readyz", s.port))
 		if err != nil {

@@ -55,7 +55,8 @@ func Install(ctx context.Context, name string, from fs.FS, flags ...string) (str
 			return "", err
 		}
 	}
-	cmd := exec.CommandContext(ctx, "npm", append([]string{"ci", "--ignore-scripts", "--no-audit", "--no-fund"}, flags...)...)
+	cmd := exec.CommandContext(ctx, "npm",
+		append([]string{"ci", "--ignore-scripts", "--no-audit", "--no-fund"}, flags...)...)
 	cmd.Dir = work
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("installing the packages of %s with npm: %w: %s", name, err, out)

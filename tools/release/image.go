@@ -68,7 +68,8 @@ type builder struct {
 
 func newBuilder(r *release) (*builder, error) {
 	if _, err := exec.LookPath("buildah"); err != nil {
-		return nil, errors.New("images are built by buildah: install Debian's package of that name, or release without images")
+		return nil,
+			errors.New("images are built by buildah: install Debian's package of that name, or release without images")
 	}
 	storage, err := os.MkdirTemp("", "millrace-images-")
 	return &builder{r, storage}, err

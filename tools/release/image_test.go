@@ -90,7 +90,8 @@ func buildImage(ctx context.Context, root string) error {
 func TestTheImageSaysWhatItIs(t *testing.T) {
 	t.Parallel()
 	config := theImage(t).config
-	if config.Config.User != "65532:65532" || config.Architecture != runtime.GOARCH || config.OS != "linux" || !config.Created.Equal(released) {
+	if config.Config.User != "65532:65532" || config.Architecture != runtime.GOARCH || config.OS != "linux" ||
+		!config.Created.Equal(released) {
 		t.Errorf("user %q, %s/%s, of %s", config.Config.User, config.OS, config.Architecture, config.Created)
 	}
 	for label, want := range map[string]string{
@@ -180,7 +181,8 @@ func (i image) command(ctx context.Context, env []string, name string, args ...s
 
 // backends are addresses that nobody answers at.
 var backends = []string{
-	"MILLRACE_KAFKA_BROKERS=127.0.0.1:1", "MILLRACE_CLICKHOUSE_ADDR=127.0.0.1:1", "MILLRACE_STORE_URL=postgres://millrace@127.0.0.1:1/millrace",
+	"MILLRACE_KAFKA_BROKERS=127.0.0.1:1", "MILLRACE_CLICKHOUSE_ADDR=127.0.0.1:1",
+	"MILLRACE_STORE_URL=postgres://millrace@127.0.0.1:1/millrace",
 }
 
 func TestTheImagesProgramsAnswer(t *testing.T) {
@@ -243,7 +245,8 @@ func TestStandaloneInTheImageSaysWhatItLacks(t *testing.T) {
 		env = append(env, "MILLRACE_"+listener+"_LISTEN=127.0.0.1:0")
 	}
 	out, err := i.command(t.Context(), env, "millrace", "standalone").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "this build brings no ClickHouse; set MILLRACE_CLICKHOUSE_ADDR to a server of your own") {
+	if err == nil || !strings.Contains(string(out),
+		"this build brings no ClickHouse; set MILLRACE_CLICKHOUSE_ADDR to a server of your own") {
 		t.Errorf("it says %q, %v", out, err)
 	}
 }
@@ -260,9 +263,11 @@ func TestADaemonRunsInTheImage(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	err := testkit.WaitFor(20*time.Second, func() error { return answers(t.Context(), "http://"+admin+"/livez", http.StatusOK) })
+	err := testkit.WaitFor(20*time.Second, func() error {
+		return expectStatus(t.Context(), "http://"+admin+"/livez", http.StatusOK)
+	})
 	if err == nil {
-		err = answers(t.Context(), "http://"+admin+"/readyz", http.StatusServiceUnavailable)
+		err = expectStatus(t.Context(), "http://"+admin+"/readyz", http.StatusServiceUnavailable)
 	}
 	cmd.Process.Signal(syscall.SIGTERM)
 	if ended := cmd.Wait(); err != nil || ended != nil {
@@ -270,7 +275,7 @@ func TestADaemonRunsInTheImage(t *testing.T) {
 	}
 }
 
-func answers(ctx context.Context, url string, want int) error {
+func expectStatus(ctx context.Context, url string, want int) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err

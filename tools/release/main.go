@@ -58,9 +58,12 @@ func main() {
 	r := &release{root: ".", buildFlags: []string{"-trimpath", "-gcflags=all=-dwarf=false"}}
 	flag.StringVar(&r.version, "version", "", "version to release, such as v1.2.3 (required)")
 	flag.StringVar(&r.out, "out", "dist", "folder to write, which is emptied first")
-	flag.StringVar(&r.glibcBase, "glibc-base", "", "base of the standalone image; empty means that of deploy/docker/Dockerfile")
-	platforms := flag.String("platforms", strings.Join(thirdparty.Platforms, ","), "platforms of the archives; those of linux get images")
-	images := flag.String("images", "daemons,standalone", "images to build, by their target in deploy/docker/Dockerfile; empty for none")
+	flag.StringVar(&r.glibcBase, "glibc-base", "",
+		"base of the standalone image; empty means that of deploy/docker/Dockerfile")
+	platforms := flag.String("platforms", strings.Join(thirdparty.Platforms, ","),
+		"platforms of the archives; those of linux get images")
+	images := flag.String("images", "daemons,standalone",
+		"images to build, by their target in deploy/docker/Dockerfile; empty for none")
 	flag.Parse()
 	r.platforms, r.images = split(*platforms), split(*images)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -122,7 +125,8 @@ func (r *release) identify(ctx context.Context) error {
 		seconds = epoch
 	}
 	if seconds == "" {
-		return errors.New("this is no git repository: set SOURCE_DATE_EPOCH to the seconds since 1970 that the files are dated with")
+		return errors.New(
+			"this is no git repository: set SOURCE_DATE_EPOCH to the seconds since 1970 that the files are dated with")
 	}
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil {

@@ -22,8 +22,12 @@ import (
 func fakeRelease(t *testing.T, version string) *release {
 	t.Helper()
 	r := &release{
-		root: testkit.Root(t), out: t.TempDir(), version: version, time: released, platforms: []string{"linux/amd64", "darwin/arm64"},
-		parts: []thirdparty.Part{{Name: "example.com/x", Version: "v1.0.0", Licences: []string{"MIT"}, Texts: []string{"Permission"}, URL: "pkg:golang/example.com/x"}},
+		root: testkit.Root(t), out: t.TempDir(), version: version, time: released,
+		platforms: []string{"linux/amd64", "darwin/arm64"},
+		parts: []thirdparty.Part{{
+			Name: "example.com/x", Version: "v1.0.0", Licences: []string{"MIT"}, Texts: []string{"Permission"},
+			URL: "pkg:golang/example.com/x",
+		}},
 	}
 	commands, err := r.commandNames()
 	if err != nil {
@@ -71,7 +75,8 @@ func TestAnArchiveHasProgramsAndPapers(t *testing.T) {
 	}
 	files := readArchive(t, r.path("millrace_1.2.3-rc.1_linux_amd64.tar.gz"))
 	for name, want := range map[string]string{
-		"sink": "-rwxr-xr-x 2026-03-01 linux/amd64 sink", "LICENSE": "-rw-r--r-- 2026-03-01 ", "NOTICE": "-rw-r--r-- 2026-03-01 Millrace",
+		"sink": "-rwxr-xr-x 2026-03-01 linux/amd64 sink", "LICENSE": "-rw-r--r-- 2026-03-01 ",
+		"NOTICE":    "-rw-r--r-- 2026-03-01 Millrace",
 		"README.md": "-rw-r--r-- 2026-03-01 # Millrace", "THIRD_PARTY_LICENSES": "-rw-r--r-- 2026-03-01 What of others",
 	} {
 		if got := files["millrace_1.2.3-rc.1_linux_amd64/"+name]; !strings.HasPrefix(got, want) {
@@ -114,7 +119,8 @@ func TestTheChartGetsTheReleasesVersion(t *testing.T) {
 	r := &release{root: t.TempDir(), out: t.TempDir(), version: "1.2.3", time: released}
 	chart := filepath.Join(r.root, chartDir)
 	for name, text := range map[string]string{
-		"Chart.yaml": "name: millrace\nversion: 0.0.0\nappVersion: dev\ntype: application\n", "templates/a.yaml": "kind: A\n", ".helmignore": "# not packaged\nci/\n*.tmpl\n",
+		"Chart.yaml": "name: millrace\nversion: 0.0.0\nappVersion: dev\ntype: application\n", "templates/a.yaml": "kind: A\n",
+		".helmignore": "# not packaged\nci/\n*.tmpl\n",
 		"ci/all.yaml": "a: b\n", "README.tmpl": "#\n", "templates/ci": "kind: B\n",
 	} {
 		if err := put(filepath.Join(chart, name), []byte(text)); err != nil {
@@ -181,7 +187,8 @@ func TestTheListOfPartsNamesEachWithItsLicences(t *testing.T) {
 func TestAVersionIsAsked(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"", "1.2", "latest", "v1.2.3/x"} {
-		if err := run(t.Context(), &release{version: version}); err == nil || !strings.Contains(err.Error(), "is no version such as v1.2.3") {
+		if err := run(t.Context(), &release{version: version}); err == nil ||
+			!strings.Contains(err.Error(), "is no version such as v1.2.3") {
 			t.Errorf("%q: %v", version, err)
 		}
 	}

@@ -38,12 +38,13 @@ var objectives = []objective{
 		`sum(rate(millrace_http_request_duration_seconds_count{` + sending + `}[%[1]s]))`,
 	},
 	{
-		"freshness", "partitions, at any time, whose oldest event that is not stored came within " + seenWithin + " s: 99 %", 0.01,
-		"avg_over_time(millrace:stale_partitions:ratio[%[1]s])", "",
+		"freshness", "partitions, at any time, whose oldest event that is not stored came within " + seenWithin + " s: 99 %",
+		0.01, "avg_over_time(millrace:stale_partitions:ratio[%[1]s])", "",
 	},
 	{
 		"end_to_end", "events of the probe that can be asked for within " + seenWithin + " s: 99 %", 0.01,
-		`(sum(rate(millrace_probe_attempts_total[%[1]s])) - sum(rate(millrace_probe_end_to_end_seconds_bucket{le=~"` + seenWithin + `([.]0)?"}[%[1]s])))`,
+		`(sum(rate(millrace_probe_attempts_total[%[1]s])) - sum(rate(millrace_probe_end_to_end_seconds_bucket{le=~"` +
+			seenWithin + `([.]0)?"}[%[1]s])))`,
 		"sum(rate(millrace_probe_attempts_total[%[1]s]))",
 	},
 	{
@@ -60,7 +61,8 @@ var objectives = []objective{
 
 // slower is the rate of what is not in a histogram's bucket.
 func slower(metric, labels, within string) string {
-	return fmt.Sprintf("(sum(rate(%[1]s_count{%[2]s}[%%[1]s])) - sum(rate(%[1]s_bucket{%[2]s,le=%[3]q}[%%[1]s])))", metric, labels, within)
+	return fmt.Sprintf("(sum(rate(%[1]s_count{%[2]s}[%%[1]s])) - sum(rate(%[1]s_bucket{%[2]s,le=%[3]q}[%%[1]s])))",
+		metric, labels, within)
 }
 
 // windows are those that burn rates are told over: each alert looks at a long one
@@ -83,12 +85,14 @@ func span(d time.Duration) string {
 // render writes the file of rules.
 func render() string {
 	var b strings.Builder
-	b.WriteString("# Generated from the table in tools/rules by `make generate`. Do not edit.\n#\n# Objectives, over 30 days:\n")
+	b.WriteString(
+		"# Generated from the table in tools/rules by `make generate`. Do not edit.\n#\n# Objectives, over 30 days:\n")
 	for _, o := range objectives {
 		fmt.Fprintf(&b, "#   %s: %s\n", o.name, o.about)
 	}
 	b.WriteString("groups:\n  - name: millrace-objectives-of-now\n    rules:\n")
-	record(&b, "millrace:stale_partitions:ratio", "", fmt.Sprintf(`avg(millrace_sink_lag_seconds{lane!="backfill"} > bool %s)`, seenWithin))
+	record(&b, "millrace:stale_partitions:ratio", "",
+		fmt.Sprintf(`avg(millrace_sink_lag_seconds{lane!="backfill"} > bool %s)`, seenWithin))
 	for _, o := range objectives {
 		record(&b, "millrace:slo_error_budget", o.name, fmt.Sprintf("vector(%g)", o.budget))
 	}
@@ -106,7 +110,8 @@ func render() string {
 }
 
 func record(b *strings.Builder, name, slo, expr string) {
-	fmt.Fprintf(b, "      - record: %s\n        expr: |-\n          %s\n", name, strings.ReplaceAll(expr, "\n", "\n          "))
+	fmt.Fprintf(b, "      - record: %s\n        expr: |-\n          %s\n",
+		name, strings.ReplaceAll(expr, "\n", "\n          "))
 	if slo != "" {
 		fmt.Fprintf(b, "        labels:\n          slo: %s\n", slo)
 	}

@@ -39,7 +39,8 @@ func main() {
 		fmt.Fprintf(os.Stderr, "%s:%d: %s (%s)\n", f.File, f.StartLine, f.Description, f.RuleID)
 	}
 	if len(found) > 0 {
-		fmt.Fprintln(os.Stderr, "secrets: if one of these is real, it is everybody's now: revoke it first, then take it out; what is none goes into "+rules)
+		fmt.Fprintln(os.Stderr, "secrets: if one of these is real, it is everybody's now: revoke it first, then take it "+
+			"out; what is none goes into "+rules)
 		os.Exit(1)
 	}
 }
@@ -58,7 +59,8 @@ func scan(ctx context.Context, root, dir string) ([]finding, error) {
 	defer os.RemoveAll(temp)
 	report := filepath.Join(temp, "report.json")
 	cmd := exec.CommandContext(ctx, "go", "run", gitleaks, "dir", ".", "--config", config,
-		"--no-banner", "--redact", "--exit-code", "0", "--log-level", "error", "--report-format", "json", "--report-path", report)
+		"--no-banner", "--redact", "--exit-code", "0", "--log-level", "error", "--report-format", "json",
+		"--report-path", report)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("running gitleaks: %w\n%s", err, out)

@@ -16,15 +16,16 @@ import (
 // planted are things that look like secrets, put together here so that this file
 // holds none.
 var planted = map[string]struct{ text, rule string }{
-	"deploy/values.yaml":      {"key: " + "mlr_" + strings.Repeat("a1B2c3D4", 6), "millrace-api-key"},
-	"docs/guide.md":           {"store: postgres" + "://millrace:hunter2hunter2@db.example/millrace", "url-with-password"},
-	"cmd/x/main.go":           {"const token = \"" + "ghp_" + "x7Qm2Rk9Lw4Tz8Vb1Nc6Yd3Hf5Js0PgAeUoI" + "\"", "github-pat"},
-	"data/dev.env":            {"API_KEY=" + "mlr_" + strings.Repeat("a1B2c3D4", 6), ""},
-	"tests/contract/a.txtar":  {"redis" + "://:hunter2hunter2@127.0.0.1/0", ""},
-	"docs/reference/page.md":  {"postgres" + "://USER:PASSWORD@HOST/DATABASE", ""},
-	"deploy/compose/x.yaml":   {"postgres" + "://millrace:${POSTGRES_PASSWORD:?see .env.example}@postgres/millrace", ""},
-	"internal/x/x_test.go":    {"const key = \"" + "mlr_" + strings.Repeat("a1B2c3D4", 6) + "\"", ""},
-	"internal/x/hidden.go":    {"-----BEGIN RSA " + "PRIVATE KEY-----\n" + strings.Repeat("MIIEpAIBAAKCAQEA7vG0q1Zr8sXn2PpWd\n", 12) + "-----END RSA " + "PRIVATE KEY-----", "private-key"},
+	"deploy/values.yaml":     {"key: " + "mlr_" + strings.Repeat("a1B2c3D4", 6), "millrace-api-key"},
+	"docs/guide.md":          {"store: postgres" + "://millrace:hunter2hunter2@db.example/millrace", "url-with-password"},
+	"cmd/x/main.go":          {"const token = \"" + "ghp_" + "x7Qm2Rk9Lw4Tz8Vb1Nc6Yd3Hf5Js0PgAeUoI" + "\"", "github-pat"},
+	"data/dev.env":           {"API_KEY=" + "mlr_" + strings.Repeat("a1B2c3D4", 6), ""},
+	"tests/contract/a.txtar": {"redis" + "://:hunter2hunter2@127.0.0.1/0", ""},
+	"docs/reference/page.md": {"postgres" + "://USER:PASSWORD@HOST/DATABASE", ""},
+	"deploy/compose/x.yaml":  {"postgres" + "://millrace:${POSTGRES_PASSWORD:?see .env.example}@postgres/millrace", ""},
+	"internal/x/x_test.go":   {"const key = \"" + "mlr_" + strings.Repeat("a1B2c3D4", 6) + "\"", ""},
+	"internal/x/hidden.go": {"-----BEGIN RSA " + "PRIVATE KEY-----\n" +
+		strings.Repeat("MIIEpAIBAAKCAQEA7vG0q1Zr8sXn2PpWd\n", 12) + "-----END RSA " + "PRIVATE KEY-----", "private-key"},
 	"internal/x/data/y.yaml":  {"key: " + "mlr_" + strings.Repeat("a1B2c3D4", 6), "millrace-api-key"},
 	"internal/x/innocent.txt": {"prefix mlr_ and forty-eight characters", ""},
 }

@@ -40,9 +40,15 @@ var onRequest = []recipe{
 
 // programs are what else -prepare installs, when it is named.
 var programs = []recipe{
-	{name: "buildah", prepare: func(ctx context.Context) error { return install(ctx, tool{binary: "buildah", pkg: "buildah"}) }},
+	{
+		name:    "buildah",
+		prepare: func(ctx context.Context) error { return install(ctx, tool{binary: "buildah", pkg: "buildah"}) },
+	},
 	{name: "jq", prepare: func(ctx context.Context) error { return install(ctx, tool{binary: "jq", pkg: "jq"}) }},
-	{name: "sqlite3", prepare: func(ctx context.Context) error { return install(ctx, tool{binary: "sqlite3", pkg: "sqlite3"}) }},
+	{
+		name:    "sqlite3",
+		prepare: func(ctx context.Context) error { return install(ctx, tool{binary: "sqlite3", pkg: "sqlite3"}) },
+	},
 	{name: "chromium", prepare: func(ctx context.Context) error {
 		return install(ctx, tool{binary: "chromium", pkg: "chromium"})
 	}},
@@ -136,7 +142,8 @@ func newPostgres(ctx context.Context, dir, name string, init ...string) (*server
 		return nil, 0, err
 	}
 	data := filepath.Join(dir, "data")
-	cmd := exec.CommandContext(ctx, initdb, append(init, "-D", data, "-U", "postgres", "-E", "UTF8", "--no-locale", "--no-sync")...)
+	cmd := exec.CommandContext(ctx, initdb,
+		append(init, "-D", data, "-U", "postgres", "-E", "UTF8", "--no-locale", "--no-sync")...)
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
 	if out, err := cmd.CombinedOutput(); err != nil {

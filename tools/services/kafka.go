@@ -103,7 +103,8 @@ func buildKafka(ctx context.Context, dir string) (*server, string, error) {
 }
 
 func buildKafkaACL(ctx context.Context, dir string) (*server, string, error) {
-	s, port, err := newKafka(ctx, dir, "kafka-acl", broker{Protocol: "SASL_PLAINTEXT", Users: users, Signed: "sasl_plaintext", Authorizer: true})
+	s, port, err := newKafka(ctx, dir, "kafka-acl",
+		broker{Protocol: "SASL_PLAINTEXT", Users: users, Signed: "sasl_plaintext", Authorizer: true})
 	return s, fmt.Sprintf("KAFKA_ACL_BROKERS=127.0.0.1:%d", port), err
 }
 

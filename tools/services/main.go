@@ -43,7 +43,8 @@ func main() {
 	// The death signal of the children is tied to the thread that starts them.
 	runtime.LockOSThread()
 	longest := flag.Duration("max", 2*time.Hour, "longest time to serve")
-	prepare := flag.Bool("prepare", false, "install and fetch what is needed, start nothing; without names, all that tests need")
+	prepare := flag.Bool("prepare", false,
+		"install and fetch what is needed, start nothing; without names, all that tests need")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *longest)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)

@@ -103,5 +103,9 @@ func buildRedisTLS(_ context.Context, dir string) (*server, string, error) {
 	s.args = append(append(s.args,
 		"--port", "0", "--tls-port", strconv.Itoa(port), "--tls-auth-clients", "yes", "--tls-ca-cert-file", folder.CA(),
 		"--tls-cert-file", folder.Cert("server"), "--tls-key-file", folder.Key("server")), acl...)
-	return s, fmt.Sprintf("REDIS_TLS=%s,%s", folder, (&url.URL{Scheme: "rediss", User: url.UserPassword("alice", redisPassword), Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}).String()), nil
+	return s, fmt.Sprintf("REDIS_TLS=%s,%s", folder, (&url.URL{
+		Scheme: "rediss",
+		User:   url.UserPassword("alice", redisPassword),
+		Host:   net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
+	}).String()), nil
 }

@@ -18,19 +18,22 @@ import (
 
 func TestACommandBesideTheTestsIsToldAndJudged(t *testing.T) {
 	t.Parallel()
-	own, err := exec.CommandContext(t.Context(), giveWay[0], append(slices.Clone(giveWay[1:]), "nice")...).Output() // whoever runs the tests may be nice too
+	// whoever runs the tests may be nice too
+	own, err := exec.CommandContext(t.Context(), giveWay[0], append(slices.Clone(giveWay[1:]), "nice")...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for command, red := range map[string]bool{"echo said; nice": false, "echo said >&2; exit 3": true} {
 		var out bytes.Buffer
 		found, err := runCommand(t.Context(), t.TempDir(), command, &out)
-		if err != nil || found.red != red || !strings.Contains(out.String(), "said\n") || (!red && !strings.HasSuffix(out.String(), "said\n"+string(own))) {
+		if err != nil || found.red != red || !strings.Contains(out.String(), "said\n") ||
+			(!red && !strings.HasSuffix(out.String(), "said\n"+string(own))) {
 			t.Errorf("%s: %v, %+v, %q", command, err, found, out.String())
 		}
 		out.Reset()
 		err = conclude([]outcome{{stage: "a stage"}, found}, t.TempDir(), &out)
-		if (err != nil) != red || (out.String() != "") != red || !strings.HasPrefix(out.String(), map[bool]string{true: "FAIL\t" + command}[red]) {
+		if (err != nil) != red || (out.String() != "") != red ||
+			!strings.HasPrefix(out.String(), map[bool]string{true: "FAIL\t" + command}[red]) {
 			t.Errorf("%s: conclude() = %v, %q", command, err, out.String())
 		}
 	}
@@ -40,7 +43,8 @@ func TestACommandBesideTheTestsIsToldAndJudged(t *testing.T) {
 func waitingFor(t *testing.T, file string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "gotestsum")
-	text := "#!/bin/sh\nuntil [ -e " + file + " ]; do sleep 0.01; done\nuntil [ \"$1\" = --jsonfile ]; do shift; done\n: >\"$2\"\n"
+	text := "#!/bin/sh\nuntil [ -e " + file +
+		" ]; do sleep 0.01; done\nuntil [ \"$1\" = --jsonfile ]; do shift; done\n: >\"$2\"\n"
 	if err := os.WriteFile(program, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +75,8 @@ func TestACommandBesideTheTestsEndsWithThem(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if found, err := runCommand(ctx, t.TempDir(), "sleep 600 & wait", io.Discard); err != nil || !found.red || time.Since(began) > time.Minute {
+	if found, err := runCommand(ctx, t.TempDir(), "sleep 600 & wait", io.Discard); err != nil || !found.red ||
+		time.Since(began) > time.Minute {
 		t.Errorf("%+v, %v after %s", found, err, time.Since(began))
 	}
 }

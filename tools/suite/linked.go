@@ -42,7 +42,10 @@ type linked struct {
 // go test -p 1 builds each one before its run, so that the disk reads what the linker
 // needs one by one, and nobody uses the other processor.
 func (s *stage) link(ctx context.Context, root, folder string) (linked, error) {
-	l := linked{root: root, folder: filepath.Join(folder, strings.ReplaceAll(s.name, " ", "-")), serial: s.serial, timeout: s.timeout, count: s.count}
+	l := linked{
+		root: root, folder: filepath.Join(folder, strings.ReplaceAll(s.name, " ", "-")), serial: s.serial, timeout: s.timeout,
+		count: s.count,
+	}
 	if err := os.MkdirAll(l.folder, 0o755); err != nil {
 		return l, err
 	}

@@ -18,12 +18,15 @@ func aModule(t *testing.T) (root string) {
 	t.Helper()
 	root = t.TempDir()
 	for file, text := range map[string]string{
-		"go.mod":          "module " + modulePath[:len(modulePath)-1] + "\n\ngo 1.26\n",
-		"good/a.txt":      "beside the test",
-		"good/a_test.go":  "package good\nimport (\"os\"; \"testing\")\nfunc TestA(t *testing.T) { if _, err := os.Stat(\"a.txt\"); err != nil { t.Fatal(err) } }\nfunc TestB(t *testing.T) {}\n",
-		"bad/a_test.go":   "package bad\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Run(\"part\", func(t *testing.T) { t.Error(\"seen\") }) }\nfunc TestB(t *testing.T) {}\n",
-		"worse/a_test.go": "package worse\nimport (\"testing\"; \"os\")\nfunc TestMain(m *testing.M) { m.Run(); os.Exit(3) }\nfunc TestA(t *testing.T) {}\n",
-		"hung/a_test.go":  "package hung\nimport \"testing\"\nfunc TestA(t *testing.T) { select {} }\n",
+		"go.mod":     "module " + modulePath[:len(modulePath)-1] + "\n\ngo 1.26\n",
+		"good/a.txt": "beside the test",
+		"good/a_test.go": "package good\nimport (\"os\"; \"testing\")\nfunc TestA(t *testing.T) { if _, err := " +
+			"os.Stat(\"a.txt\"); err != nil { t.Fatal(err) } }\nfunc TestB(t *testing.T) {}\n",
+		"bad/a_test.go": "package bad\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Run(\"part\", func(t " +
+			"*testing.T) { t.Error(\"seen\") }) }\nfunc TestB(t *testing.T) {}\n",
+		"worse/a_test.go": "package worse\nimport (\"testing\"; \"os\")\nfunc TestMain(m *testing.M) { m.Run(); " +
+			"os.Exit(3) }\nfunc TestA(t *testing.T) {}\n",
+		"hung/a_test.go": "package hung\nimport \"testing\"\nfunc TestA(t *testing.T) { select {} }\n",
 	} {
 		file = filepath.Join(root, file)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
@@ -64,7 +67,10 @@ func TestTestsThatAreBuiltBeforeTellWhatGoTestWould(t *testing.T) {
 		{[]string{modulePath + "good"}, 2, nil},
 		{s.packages, 6, []string{modulePath + "bad\tTestA/part", modulePath + "hung\tTestA", modulePath + "worse"}},
 		{append(slices.Clone(s.packages), "-test.run=^TestB$", modulePath+"bad"), 1, nil},
-		{append(slices.Clone(s.packages), "-test.run=^TestA$/^part$", modulePath+"bad"), 1, []string{modulePath + "bad\tTestA/part"}},
+		{
+			append(slices.Clone(s.packages), "-test.run=^TestA$/^part$", modulePath+"bad"), 1,
+			[]string{modulePath + "bad\tTestA/part"},
+		},
 	} {
 		found, failed := told(t, l, tc.args...)
 		var names []string
@@ -81,11 +87,13 @@ func TestTestsThatAreBuiltBeforeTellWhatGoTestWould(t *testing.T) {
 func TestTestsThatDoNotBuildAreNamed(t *testing.T) {
 	t.Parallel()
 	root := aModule(t)
-	if err := os.WriteFile(filepath.Join(root, "bad", "b_test.go"), []byte("package bad\nvar x = nothing\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "bad", "b_test.go"),
+		[]byte("package bad\nvar x = nothing\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := stage{name: "x", packages: []string{modulePath + "bad"}}
-	if _, err := s.link(t.Context(), root, t.TempDir()); err == nil || !bytes.Contains([]byte(err.Error()), []byte("undefined: nothing")) {
+	if _, err := s.link(t.Context(), root, t.TempDir()); err == nil ||
+		!bytes.Contains([]byte(err.Error()), []byte("undefined: nothing")) {
 		t.Errorf("link() = %v", err)
 	}
 }

@@ -58,7 +58,8 @@ func main() {
 	flag.StringVar(&c.only, "only", "", "run the stage of this name, or else those whose names contain it")
 	flag.StringVar(&c.packages, "packages", "", "run the packages whose paths contain one of these, with commas between")
 	flag.IntVar(&c.times, "times", 1, "run each test so often; above 1 nothing is run again")
-	flag.StringVar(&c.beside, "beside", "", "run this command of a shell at a lower priority beside the stages, and be red if it fails")
+	flag.StringVar(&c.beside, "beside", "",
+		"run this command of a shell at a lower priority beside the stages, and be red if it fails")
 	gotestsum := flag.String("gotestsum", "gotestsum", "path of gotestsum")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -97,7 +98,8 @@ func run(ctx context.Context, gotestsum string, c choice, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "== programs built and servers started in %s\n", rounded(time.Since(began)))
-	all, err := runAll(ctx, stages, c.beside, surroundings{root: root, folder: folder, gotestsum: gotestsum, shared: shared}, out)
+	all, err := runAll(ctx, stages, c.beside,
+		surroundings{root: root, folder: folder, gotestsum: gotestsum, shared: shared}, out)
 	if err := errors.Join(err, ctx.Err(), shared.Close()); err != nil {
 		return err
 	}
@@ -148,7 +150,9 @@ func runAll(ctx context.Context, stages []stage, command string, in surroundings
 }
 
 // inTurn runs one stage after the other until ctx ends, each after a call of before.
-func inTurn(ctx context.Context, stages []stage, before func(i int), in surroundings, out io.Writer) (all []outcome, err error) {
+func inTurn(
+	ctx context.Context, stages []stage, before func(i int), in surroundings, out io.Writer,
+) (all []outcome, err error) {
 	for i := 0; i < len(stages) && ctx.Err() == nil; i++ {
 		before(i)
 		found, err := stages[i].run(ctx, in, out)
@@ -222,7 +226,8 @@ func (s *stage) run(ctx context.Context, in surroundings, out io.Writer) (outcom
 	if !s.rerun { // then it was no second chance that passed
 		found.failed, found.flaky = append(found.failed, found.flaky...), nil
 	}
-	fmt.Fprintf(out, "== %s: %d tests in %d packages, %s\n", s.name, found.tests, found.packages, rounded(time.Since(began)))
+	fmt.Fprintf(out, "== %s: %d tests in %d packages, %s\n",
+		s.name, found.tests, found.packages, rounded(time.Since(began)))
 	return found, nil
 }
 

@@ -57,13 +57,17 @@ func TestWhatFailedIsToldFromWhatFailedOnce(t *testing.T) {
 			[]string{"q\tTestB"},
 			[]string{"p\tTestA"},
 		},
-		"one that hung, with its package": {events("run p TestA", "run p TestB", "pass p TestB", "fail p"), []string{"p"}, nil},
-		"a package that does not build":   {events("output p  no such thing", "fail p"), []string{"p"}, nil},
+		"one that hung, with its package": {
+			events("run p TestA", "run p TestB", "pass p TestB", "fail p"), []string{"p"}, nil,
+		},
+		"a package that does not build": {events("output p  no such thing", "fail p"), []string{"p"}, nil},
 		"a package whose TestMain failed, and passed when run once more": {
 			events("pass p TestA", "fail p", "pass p TestA", "pass p"), []string{"p"}, nil,
 		},
 		"a package whose TestMain failed after one of its tests had, in another run": {
-			events("fail p TestA", "fail p", "pass p TestA", "fail p", "pass p TestA", "pass p"), []string{"p"}, []string{"p\tTestA"},
+			events("fail p TestA", "fail p", "pass p TestA", "fail p", "pass p TestA", "pass p"),
+			[]string{"p"},
+			[]string{"p\tTestA"},
 		},
 		"a test that is left out": {events("skip p TestA", "pass p"), nil, nil},
 	} {
@@ -121,7 +125,8 @@ func TestARedRunEndsWithTheNamesOfWhatFailed(t *testing.T) {
 	if err := conclude([]outcome{{failed: got.failed}}, t.TempDir(), io.Discard); !errors.Is(err, errRed) {
 		t.Errorf("where go test's exit says that all is well, the error is %v", err)
 	}
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "FAIL\tp\tTestA\t") || !strings.HasPrefix(lines[1], "FAIL\tprocesses") {
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "FAIL\tp\tTestA\t") ||
+		!strings.HasPrefix(lines[1], "FAIL\tprocesses") {
 		t.Errorf("the last lines are %q", lines)
 	}
 }
@@ -223,7 +228,8 @@ func TestModulesRunBesideTheProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if first, later := apart(stages); len(first) != tc.first || len(later) != tc.later {
-			t.Errorf("%+v: %d stages one after the other and %d beside, want %d and %d", tc.choice, len(first), len(later), tc.first, tc.later)
+			t.Errorf("%+v: %d stages one after the other and %d beside, want %d and %d",
+				tc.choice, len(first), len(later), tc.first, tc.later)
 		}
 	}
 }

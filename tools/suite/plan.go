@@ -116,7 +116,7 @@ func plan(ctx context.Context, root string, full bool) ([]stage, error) {
 			packages: inside, raced: true, timeout: 5 * time.Minute,
 		},
 		{
-			name: stageOfProcesses, about: "as fast as production; one package at a time where promises are asserted, then three",
+			name: stageOfProcesses, about: "as fast as production; one at a time where promises are asserted, then three",
 			packages: outside, linked: true, rerun: true, timeout: 10 * time.Minute,
 		},
 	}
@@ -170,7 +170,8 @@ func (c choice) of(stages []stage) ([]stage, error) {
 		}
 		if c.packages != "" {
 			s.packages = slices.DeleteFunc(slices.Clone(s.packages), func(pkg string) bool {
-				return !slices.ContainsFunc(strings.Split(c.packages, ","), func(part string) bool { return strings.Contains(pkg, part) })
+				return !slices.ContainsFunc(strings.Split(c.packages, ","),
+					func(part string) bool { return strings.Contains(pkg, part) })
 			})
 		}
 		if len(s.packages) == 0 {
@@ -207,7 +208,8 @@ const modulePath = "github.com/millrace/millrace/"
 
 // list returns the packages of the module that have tests.
 func list(ctx context.Context, root string) ([]string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", "./...")
+	cmd := exec.CommandContext(ctx, "go", "list", "-f",
+		"{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", "./...")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {

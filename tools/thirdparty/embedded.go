@@ -41,8 +41,9 @@ var others = []other{
 		in:     []string{"ingest-edge", "millrace"}, url: "pkg:npm/%40ip-location-db/geo-whois-asn-country-mmdb",
 	},
 	{
-		name: "libchdb", licences: []string{"Apache-2.0"}, text: "LICENSE", notice: "Copyright 2016-2026 ClickHouse, Inc. and the authors of chdb",
-		in: []string{"image millrace-standalone"}, url: "pkg:npm/%40chdb/lib-linux-x64-gnu", version: chlibrary.Version,
+		name: "libchdb", licences: []string{"Apache-2.0"}, text: "LICENSE",
+		notice: "Copyright 2016-2026 ClickHouse, Inc. and the authors of chdb",
+		in:     []string{"image millrace-standalone"}, url: "pkg:npm/%40chdb/lib-linux-x64-gnu", version: chlibrary.Version,
 	},
 }
 

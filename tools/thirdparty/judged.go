@@ -10,7 +10,9 @@ import (
 var judged = map[string][]string{
 	// modernc.org/libc: Go, musl (whose parts are under MIT, BSD or nobody's),
 	// go-netdb and nixpkgs.
-	"f597097efe3d97021f89170746bd3a0fb9a8b6fb26b82043ed68a4e0283bee6c": {"BSD-2-Clause", "BSD-3-Clause", "MIT", PublicDomain},
+	"f597097efe3d97021f89170746bd3a0fb9a8b6fb26b82043ed68a4e0283bee6c": {
+		"BSD-2-Clause", "BSD-3-Clause", "MIT", PublicDomain,
+	},
 	// modernc.org/sqlite: its first section is what is linked; the others are of
 	// its tests.
 	"b4366b9c27a9364633e015011a231913ed19bf1228f335bf617e50a6f7b168a6": {"BSD-3-Clause", "MIT", PublicDomain},

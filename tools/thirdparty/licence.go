@@ -18,7 +18,8 @@ const PublicDomain = "PublicDomain"
 // be: they ask for their text, and MPL-2.0 for the source of its own files, which
 // are used unchanged.
 var suited = []string{
-	"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "CC0-1.0", "ISC", "MIT", "MIT-0", "MPL-2.0", PublicDomain, "Unlicense", "Zlib",
+	"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "CC0-1.0", "ISC", "MIT", "MIT-0", "MPL-2.0",
+	PublicDomain, "Unlicense", "Zlib",
 }
 
 // fileNames are what licences and what else must be passed on are called.
@@ -63,7 +64,9 @@ func (p *Part) addLicences(name string, text []byte) error {
 	if !known {
 		found := licensecheck.Scan(text)
 		if found.Percent < leastCoverage {
-			return fmt.Errorf("%s is %.0f %% known licences, and has something else besides: read it, and write what it is into judged.go", name, found.Percent)
+			return fmt.Errorf(
+				"%s is %.0f %% known licences, and has something else besides: read it, and write what it is into judged.go", name,
+				found.Percent)
 		}
 		for _, m := range found.Match {
 			ids = append(ids, m.ID)
@@ -82,7 +85,8 @@ func allowed(p Part) error {
 	}
 	for _, id := range p.Licences {
 		if !slices.Contains(suited, id) {
-			return fmt.Errorf("%s is under %s, which is not among the licences of tools/thirdparty: %s", p.Name, id, strings.Join(suited, ", "))
+			return fmt.Errorf("%s is under %s, which is not among the licences of tools/thirdparty: %s",
+				p.Name, id, strings.Join(suited, ", "))
 		}
 	}
 	return nil

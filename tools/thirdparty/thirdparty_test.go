@@ -21,7 +21,9 @@ func TestEveryPartHasALicenceThatSuits(t *testing.T) {
 			t.Errorf("%s %q is in %q, with %d texts", p.Name, p.Version, p.In, len(p.Texts))
 		}
 	}
-	for _, want := range []string{"Go standard library", "github.com/gofiber/fiber/v2", "web-vitals", "crawler-user-agents"} {
+	for _, want := range []string{
+		"Go standard library", "github.com/gofiber/fiber/v2", "web-vitals", "crawler-user-agents",
+	} {
 		if !slices.ContainsFunc(parts, func(p Part) bool { return p.Name == want }) {
 			t.Errorf("%s is not among them", want)
 		}

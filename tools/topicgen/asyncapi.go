@@ -151,7 +151,10 @@ func (c *contract) message(topic string) (object, error) {
 		key = ownerKey
 		m = append(m,
 			"headers", headers(slices.Concat(record.HeaderTable, deadletter.ReplayHeaders), true),
-			"correlationId", object{"description", "The request that brought the event.", "location", "$message.header#/" + record.HeaderRequestID},
+			"correlationId",
+			object{
+				"description", "The request that brought the event.", "location", "$message.header#/" + record.HeaderRequestID,
+			},
 		)
 	}
 	m = append(m, "payload", &payload, "bindings", keyed(key))
@@ -194,7 +197,9 @@ func (c *contract) letter() (object, error) {
 		"contentType", "application/octet-stream",
 		"headers", headers(slices.Concat(all, deadletter.LetterHeaders), true),
 		"payload",
-		object{"description", "The value of the original record, byte for byte. It need not be JSON: that may be why it is here."},
+		object{
+			"description", "The value of the original record, byte for byte. It need not be JSON: that may be why it is here.",
+		},
 		"bindings", keyed("The key of the original record."),
 		"examples",
 		[]any{object{"name", g.name, "headers", example, "payload", value}},

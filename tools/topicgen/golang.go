@@ -63,7 +63,10 @@ func goValues(c *contract) ([]byte, error) {
 }
 
 func (f *field) goType() string {
-	t := map[string]string{"string": "string", "integer": "int64", "number": "float64", "true": "bool", "object": "json.RawMessage", "strings": "[]string"}[f.kind]
+	t := map[string]string{
+		"string": "string", "integer": "int64", "number": "float64", "true": "bool", "object": "json.RawMessage",
+		"strings": "[]string",
+	}[f.kind]
 	if !f.required && f.zero {
 		return "*" + t
 	}
@@ -78,7 +81,10 @@ func (f *field) tag() string {
 }
 
 // initialisms are the words that Go writes in capitals.
-var initialisms = map[string]string{"Id": "ID", "Dlq": "DLQ", "Ts": "TS", "Eid": "EID", "Os": "OS", "Utm": "UTM", "Rtt": "RTT", "Ttfb": "TTFB", "Dom": "DOM"}
+var initialisms = map[string]string{
+	"Id": "ID", "Dlq": "DLQ", "Ts": "TS", "Eid": "EID", "Os": "OS", "Utm": "UTM", "Rtt": "RTT", "Ttfb": "TTFB",
+	"Dom": "DOM",
+}
 
 // goWords writes words as one Go name.
 func goWords(words []string) string {

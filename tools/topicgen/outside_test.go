@@ -77,16 +77,20 @@ func TestTheTypeScriptTypesFitTheGoldenRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	b.WriteString("import { topics, type DeadLetterHeaders, type ErrorsV1, type EventHeaders, type EventsV1, type IdentitiesV1, type IngestionV1, type ClicksV1, type ExposuresV1, type VitalsV1 } from \"./topics\";\n")
+	b.WriteString("import { topics, type DeadLetterHeaders, type ErrorsV1, type EventHeaders, type EventsV1, type " +
+		"IdentitiesV1, type IngestionV1, type ClicksV1, type ExposuresV1, type VitalsV1 } from \"./topics\";\n")
 	for _, g := range c.golden {
 		var headers []string
 		for _, h := range g.Headers {
 			headers = append(headers, fmt.Sprintf("%q: %q", h[0], h[1]))
 		}
-		fmt.Fprintf(&b, "{ const e: %s = %s; const h: EventHeaders = { %s }; void [e, h]; }\n", upperFirst(identifier(g.schema)), g.Value, strings.Join(headers, ", "))
+		fmt.Fprintf(&b, "{ const e: %s = %s; const h: EventHeaders = { %s }; void [e, h]; }\n",
+			upperFirst(identifier(g.schema)), g.Value, strings.Join(headers, ", "))
 	}
-	b.WriteString("{ const t: \"events.v1.dlq\" = topics.eventsV1Dlq; const r = (h: DeadLetterHeaders): string => h[\"dlq-reason\"]; void [t, r]; }\n")
-	value := string(c.golden[slices.IndexFunc(c.golden, func(g golden) bool { return g.schema == record.TopicEvents })].Value)
+	b.WriteString("{ const t: \"events.v1.dlq\" = topics.eventsV1Dlq; const r = (h: DeadLetterHeaders): string => " +
+		"h[\"dlq-reason\"]; void [t, r]; }\n")
+	value := string(c.golden[slices.IndexFunc(c.golden,
+		func(g golden) bool { return g.schema == record.TopicEvents })].Value)
 	for _, bad := range []string{
 		`const e: EventsV1 = { v: 1 };`,
 		strings.Replace("const e: EventsV1 = "+value+";", `"v":`, `"unknown":1,"v":`, 1),

@@ -241,8 +241,10 @@ func TestAnAbsentFieldDiffersFromAZeroOne(t *testing.T) {
 func TestNamesFollowEachLanguage(t *testing.T) {
 	t.Parallel()
 	for got, want := range map[string]string{
-		goTopic("events.v1.dlq"): "EventsV1DLQ", goField("rawTs"): "RawTS", goField("anonymousId"): "AnonymousID", goField("osVersion"): "OSVersion",
-		goHeader("dlq-first-seen"): "DLQFirstSeen", goHeader("eid"): "EID", identifier("events.backfill.v1"): "eventsBackfillV1",
+		goTopic("events.v1.dlq"): "EventsV1DLQ", goField("rawTs"): "RawTS", goField("anonymousId"): "AnonymousID",
+		goField("osVersion"):       "OSVersion",
+		goHeader("dlq-first-seen"): "DLQFirstSeen", goHeader("eid"): "EID",
+		identifier("events.backfill.v1"): "eventsBackfillV1",
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -46,7 +46,10 @@ func tsHeaders(b *bytes.Buffer, table []record.HeaderInfo) {
 }
 
 // tsTypes are the kinds of fields in TypeScript. Integers stay below 2^53.
-var tsTypes = map[string]string{"string": "string", "integer": "number", "number": "number", "true": "true", "object": "Record<string, unknown>", "strings": "string[]"}
+var tsTypes = map[string]string{
+	"string": "string", "integer": "number", "number": "number", "true": "true", "object": "Record<string, unknown>",
+	"strings": "string[]",
+}
 
 func optional(required bool) string {
 	if required {

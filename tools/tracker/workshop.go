@@ -12,7 +12,9 @@ import (
 )
 
 // sources are what of web/tracker is needed to build and check it.
-var sources = []string{"build.mjs", "eslint.config.js", "package.json", "package-lock.json", "tsconfig.json", "src", "test"}
+var sources = []string{
+	"build.mjs", "eslint.config.js", "package.json", "package-lock.json", "tsconfig.json", "src", "test",
+}
 
 // workshop is a copy of the sources beside the packages they are built with. The
 // packages stay in the user's cache, out of the tree that Go's commands walk.

@@ -44,7 +44,8 @@ func TestAKeptFileIsWhatItsNameSays(t *testing.T) {
 		"kept/README.md": {}, "kept/" + old.Hashed: {Data: old.Content},
 	}
 	s, err := read(folder)
-	if err != nil || len(s.kept) != 1 || s.kept[0].Hashed != old.Hashed || s.kept[0].Name != ScriptName || s.kept[0].Integrity != old.Integrity {
+	if err != nil || len(s.kept) != 1 || s.kept[0].Hashed != old.Hashed || s.kept[0].Name != ScriptName ||
+		s.kept[0].Integrity != old.Integrity {
 		t.Errorf("kept %+v, error %v", s.kept, err)
 	}
 	folder["kept/"+old.Hashed].Data = []byte("changed")

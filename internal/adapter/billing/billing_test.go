@@ -24,7 +24,8 @@ func TestTheQuestionIsAsDocumented(t *testing.T) {
 	t.Parallel()
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if r.Method != http.MethodPost || r.RequestURI != "/allowance?of=millrace" || string(body) != `{"organizationId":"org_1"}` ||
+		if r.Method != http.MethodPost || r.RequestURI != "/allowance?of=millrace" ||
+			string(body) != `{"organizationId":"org_1"}` ||
 			r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Authorization") != "Bearer s3cret" {
 			t.Errorf("%s %s %s, %v", r.Method, r.RequestURI, body, r.Header)
 		}

@@ -13,7 +13,9 @@ import (
 // reachable is what this process knows of addresses. All of its connections go by it, so
 // that a process reads the versions of its data, and the data, from the same replica
 // while that answers: another may be behind.
-var reachable = &addresses{home: rand.Uint32(), away: map[string]time.Time{}} //nolint:gosec // spreads processes over replicas
+//
+//nolint:gosec // spreads processes over replicas
+var reachable = &addresses{home: rand.Uint32(), away: map[string]time.Time{}}
 
 // checkEvery is how often an address that failed is asked whether it answers again.
 const checkEvery = 5 * time.Second
@@ -58,7 +60,7 @@ func (a *addresses) order(cfg config.ClickHouse) []string {
 
 // check finds out whether an address answers again.
 func (a *addresses) check(cfg config.ClickHouse, addr string) {
-	c, err := dialOne(context.Background(), cfg, addr, 1)
+	c, err := DialAddr(context.Background(), cfg, addr, 1)
 	if err != nil {
 		a.failed(addr)
 		return
@@ -66,6 +68,9 @@ func (a *addresses) check(cfg config.ClickHouse, addr string) {
 	c.Close()
 	a.answered(addr)
 }
+
+// AddressFailed says that an address does not answer: it is tried last until it does again.
+func AddressFailed(addr string) { reachable.failed(addr) }
 
 func (a *addresses) failed(addr string) {
 	a.mu.Lock()

@@ -69,7 +69,7 @@ func (c *Client) until(ctx context.Context, f func() error) error {
 
 // patience is how long a server has after the end of ctx; none where it hangs.
 func patience(ctx context.Context) time.Duration {
-	if errors.Is(context.Cause(ctx), errHangs) {
+	if errors.Is(context.Cause(ctx), ErrHangs) {
 		return 0
 	}
 	return cancelTime
@@ -97,17 +97,18 @@ func Ping(ctx context.Context, cfg config.ClickHouse) error {
 	return nil
 }
 
-var errNoAddress = errors.New("no address is set (clickhouse.addr)")
+// ErrNoAddress means that the settings name no server.
+var ErrNoAddress = errors.New("no address is set (clickhouse.addr)")
 
 // dialAny is Dial that tells the address.
 func dialAny(ctx context.Context, cfg config.ClickHouse) (*Client, string, error) {
 	order := reachable.order(cfg)
 	if len(order) == 0 {
-		return nil, "", errNoAddress
+		return nil, "", ErrNoAddress
 	}
 	var errs []error
 	for i, addr := range order {
-		c, err := dialOne(ctx, cfg, addr, len(order)-i)
+		c, err := DialAddr(ctx, cfg, addr, len(order)-i)
 		if err == nil {
 			reachable.answered(addr)
 			return c, addr, nil
@@ -121,9 +122,9 @@ func dialAny(ctx context.Context, cfg config.ClickHouse) (*Client, string, error
 	return nil, "", fmt.Errorf("connecting to ClickHouse at %s: %w", strings.Join(order, ", "), errors.Join(errs...))
 }
 
-// dialOne connects to one address, the first of so many that are still to be tried:
+// DialAddr connects to one address, the first of so many that are still to be tried:
 // of the time that is left the others get their share.
-func dialOne(ctx context.Context, cfg config.ClickHouse, addr string, toTry int) (*Client, error) {
+func DialAddr(ctx context.Context, cfg config.ClickHouse, addr string, toTry int) (*Client, error) {
 	within := cfg.DialTimeout
 	if deadline, ok := ctx.Deadline(); ok && toTry > 1 {
 		within = min(within, time.Until(deadline)/time.Duration(toTry))
@@ -166,3 +167,19 @@ func notAdmitted(cfg config.ClickHouse, err error) error {
 	}
 	return err
 }
+
+// DialDefault connects to the database that is always there.
+func DialDefault(ctx context.Context, cfg config.ClickHouse) (*Client, error) {
+	return Dial(ctx, WithoutDatabase(cfg))
+}
+
+// WithoutDatabase returns cfg with the database that is always there.
+func WithoutDatabase(cfg config.ClickHouse) config.ClickHouse {
+	cfg.Database = ch.DefaultDatabase
+	return cfg
+}
+
+// ErrHangs means that a server neither goes on with a statement nor lets anybody in: a
+// process that is stopped and a host that is cut off keep their connections, and say
+// nothing.
+var ErrHangs = errors.New("the server hangs")

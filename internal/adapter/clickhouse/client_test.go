@@ -9,6 +9,7 @@ import (
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 
+	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/testkit"
 )
 
@@ -16,17 +17,21 @@ import (
 // of a server that hangs, or that was sent nothing because the stop came just before.
 func TestWhatIsCalledOffEndsWhateverTheServerDoes(t *testing.T) {
 	t.Parallel()
-	migrated := migrated(t)
+	server := clickhousetest.Database(t)
 	for name, of := range map[string]struct {
 		sent string // of it, which the server does not get
 		ask  func(context.Context, *Client) error
 	}{
-		"statement": {"FLUSH LOGS", func(ctx context.Context, c *Client) error { return c.Do(ctx, ch.Query{Body: "SYSTEM FLUSH LOGS"}) }},
-		"ping":      {string([]byte{byte(proto.ClientCodePing)}), func(ctx context.Context, c *Client) error { return c.Ping(ctx) }},
+		"statement": {
+			"FLUSH LOGS", func(ctx context.Context, c *Client) error { return c.Do(ctx, ch.Query{Body: "SYSTEM FLUSH LOGS"}) },
+		},
+		"ping": {
+			string([]byte{byte(proto.ClientCodePing)}), func(ctx context.Context, c *Client) error { return c.Ping(ctx) },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, r := rejected(t, migrated, of.sent)
+			cfg, r := clickhousetest.Rejected(t, server, of.sent)
 			c, err := Dial(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -35,13 +40,13 @@ func TestWhatIsCalledOffEndsWhateverTheServerDoes(t *testing.T) {
 			if err := of.ask(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
-			r.response(silence)
+			r.RespondWith(clickhousetest.Silence)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan error, 1)
 			go func() { ended <- of.ask(ctx, c) }()
 			testkit.Eventually(t, time.Minute, func() error {
-				if r.met() == 0 {
+				if r.Met() == 0 {
 					return errors.New("nothing was sent")
 				}
 				return nil

@@ -42,19 +42,32 @@ func TestWhatARecordSaysProvesADomainOrNamesTheProblem(t *testing.T) {
 		"the value":             {records: []string{`TXT "` + right + `"`}},
 		"in several strings":    {records: []string{`TXT "millrace-" "verification=" "TOKEN"`}},
 		"with spaces around it": {records: []string{`TXT " ` + right + ` "`}},
-		"among others":          {records: []string{`TXT "v=spf1 -all"`, `TXT "millrace-verification=OLD"`, `TXT "` + right + `"`}},
-		"no such name":          {problem: "DNS has no name " + record + " (NXDOMAIN)."},
-		"no such record":        {records: []string{"A 192.0.2.1"}, problem: record + " has no TXT record."},
+		"among others": {
+			records: []string{`TXT "v=spf1 -all"`, `TXT "millrace-verification=OLD"`, `TXT "` + right + `"`},
+		},
+		"no such name":   {problem: "DNS has no name " + record + " (NXDOMAIN)."},
+		"no such record": {records: []string{"A 192.0.2.1"}, problem: record + " has no TXT record."},
 		"another value": {
 			records: []string{`TXT "v=spf1 -all"`, `TXT "millrace-verification=OLD"`},
 			problem: record + ` has a TXT record, but not this value: it has "millrace-verification=OLD".`,
 		},
-		"another case":  {records: []string{`TXT "millrace-verification=token"`}, problem: record + ` has a TXT record, but not this value: it has "millrace-verification=token".`},
-		"a long value":  {records: []string{`TXT "` + long + `"`}, problem: record + ` has a TXT record, but not this value: it has "` + long[:40] + `…".`},
-		"SERVFAIL":      {rcode: dns.RcodeServerFailure, problem: record + " cannot be looked up (SERVFAIL): the name servers of the domain fail, or its DNSSEC is wrong."},
-		"a refusal":     {rcode: dns.RcodeRefused, problem: record + " cannot be looked up: the resolver answers REFUSED."},
-		"by an alias":   {records: []string{"CNAME proof.example.net."}},
-		"a wrong alias": {records: []string{"CNAME none.example.net."}, problem: "DNS has no name " + record + " (NXDOMAIN)."},
+		"another case": {
+			records: []string{`TXT "millrace-verification=token"`},
+			problem: record + ` has a TXT record, but not this value: it has "millrace-verification=token".`,
+		},
+		"a long value": {
+			records: []string{`TXT "` + long + `"`},
+			problem: record + ` has a TXT record, but not this value: it has "` + long[:40] + `…".`,
+		},
+		"SERVFAIL": {
+			rcode:   dns.RcodeServerFailure,
+			problem: record + " cannot be looked up (SERVFAIL): the name servers of the domain fail, or its DNSSEC is wrong.",
+		},
+		"a refusal":   {rcode: dns.RcodeRefused, problem: record + " cannot be looked up: the resolver answers REFUSED."},
+		"by an alias": {records: []string{"CNAME proof.example.net."}},
+		"a wrong alias": {
+			records: []string{"CNAME none.example.net."}, problem: "DNS has no name " + record + " (NXDOMAIN).",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +124,8 @@ func TestAResolverThatIsSilentOrAwayIsNoFaultOfTheDomain(t *testing.T) {
 	}
 	free.Close()
 	got := New(Config{Resolver: free.LocalAddr().String(), Timeout: time.Minute}).CheckDomain(t.Context(), &ours)
-	if diff := cmp.Diff(link.Proof{Problem: record + " cannot be looked up: the resolver cannot be reached."}, got); diff != "" {
+	if diff := cmp.Diff(
+		link.Proof{Problem: record + " cannot be looked up: the resolver cannot be reached."}, got); diff != "" {
 		t.Errorf("one that is away (-want +got):\n%s", diff)
 	}
 }

@@ -16,7 +16,8 @@ import (
 func spelled(acls []ACL) []string {
 	var out []string
 	for _, a := range acls {
-		out = append(out, strings.Join([]string{a.PermissionType, a.Principal, a.Host, a.Operation, a.ResourceType, a.PatternType, a.ResourceName}, " "))
+		out = append(out, strings.Join(
+			[]string{a.PermissionType, a.Principal, a.Host, a.Operation, a.ResourceType, a.PatternType, a.ResourceName}, " "))
 	}
 	return out
 }
@@ -51,7 +52,9 @@ func TestATapperMayReadAndNothingElse(t *testing.T) {
 
 func TestATapperNamesItsTopicsAndGroups(t *testing.T) {
 	t.Parallel()
-	tapper := Tapper{Principal: "User:CN=etl, O=Acme", Topics: []string{"events.v1.dlq", "events.v1.dlq"}, GroupPrefix: "warehouse-"}
+	tapper := Tapper{
+		Principal: "User:CN=etl, O=Acme", Topics: []string{"events.v1.dlq", "events.v1.dlq"}, GroupPrefix: "warehouse-",
+	}
 	acls, err := tapper.ACLs(config.Kafka{})
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +87,8 @@ func TestPermissionsThatWouldHarmAreRejected(t *testing.T) {
 			t.Errorf("%+v: %v, %v, want %q", tapper, acls, err, want)
 		}
 	}
-	if _, err := (Tapper{Principal: "User:a", GroupPrefix: "millrace-sinks-"}).ACLs(config.Kafka{}, "millrace-sink"); err != nil {
+	if _, err := (Tapper{Principal: "User:a", GroupPrefix: "millrace-sinks-"}).ACLs(config.Kafka{},
+		"millrace-sink"); err != nil {
 		t.Errorf("a prefix that only begins like the service's group: %v", err)
 	}
 }
@@ -105,7 +109,9 @@ func TestCreatedPermissionsAreThoseThatWerePrinted(t *testing.T) {
 			Operations(kadm.OpAny).ResourcePatternType(kadm.ACLPatternAny))
 		for _, r := range results {
 			for _, d := range r.Described {
-				described[strings.Join([]string{d.Permission.String(), d.Principal, d.Host, d.Operation.String(), d.Type.String(), d.Pattern.String(), d.Name}, " ")] = true
+				described[strings.Join([]string{
+					d.Permission.String(), d.Principal, d.Host, d.Operation.String(), d.Type.String(), d.Pattern.String(), d.Name,
+				}, " ")] = true
 			}
 		}
 		return err

@@ -123,13 +123,17 @@ func missingTopics(ctx context.Context, cfg config.Kafka, adm *kadm.Client) ([]T
 	return missing, nil
 }
 
-func withAdmin(ctx context.Context, cfg config.Kafka, do func(context.Context, *kadm.Client) error, more ...kgo.Opt) error {
+func withAdmin(
+	ctx context.Context, cfg config.Kafka, do func(context.Context, *kadm.Client) error, more ...kgo.Opt,
+) error {
 	return withAdminClient(ctx, cfg, func(ctx context.Context, client *kgo.Client) error {
 		return do(ctx, kadm.NewClient(client))
 	}, more...)
 }
 
-func withAdminClient(ctx context.Context, cfg config.Kafka, do func(context.Context, *kgo.Client) error, more ...kgo.Opt) error {
+func withAdminClient(
+	ctx context.Context, cfg config.Kafka, do func(context.Context, *kgo.Client) error, more ...kgo.Opt,
+) error {
 	opts, err := ClientOptions(cfg, "admin", slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		return err
@@ -141,7 +145,9 @@ func withAdminClient(ctx context.Context, cfg config.Kafka, do func(context.Cont
 
 // withClient gives do a client of its own, and ends it as soon as a broker says that
 // the settings do not fit: the client itself would go on to try.
-func withClient(ctx context.Context, cfg config.Kafka, opts []kgo.Opt, do func(context.Context, *kgo.Client) error) error {
+func withClient(
+	ctx context.Context, cfg config.Kafka, opts []kgo.Opt, do func(context.Context, *kgo.Client) error,
+) error {
 	ctx, reject := context.WithCancelCause(ctx)
 	defer reject(nil)
 	client, err := kgo.NewClient(append(opts, kgo.WithHooks(rejections{cfg, reject}))...)

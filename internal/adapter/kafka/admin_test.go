@@ -19,9 +19,9 @@ func TestMissingTopicsAreNamedWithTheCommandThatCreatesThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	missing := []string{
-		"acme.events.backfill.v1", "acme.vitals.v1", "acme.errors.v1", "acme.identities.v1", "acme.ingestion.v1", "acme.clicks.v1",
-		"acme.exposures.v1",
-		"acme.events.v1.dlq", "acme.events.backfill.v1.dlq", "acme.vitals.v1.dlq", "acme.errors.v1.dlq", "acme.identities.v1.dlq", "acme.ingestion.v1.dlq", "acme.clicks.v1.dlq",
+		"acme.events.backfill.v1", "acme.vitals.v1", "acme.errors.v1", "acme.identities.v1", "acme.ingestion.v1",
+		"acme.clicks.v1", "acme.exposures.v1", "acme.events.v1.dlq", "acme.events.backfill.v1.dlq", "acme.vitals.v1.dlq",
+		"acme.errors.v1.dlq", "acme.identities.v1.dlq", "acme.ingestion.v1.dlq", "acme.clicks.v1.dlq",
 		"acme.exposures.v1.dlq",
 		"acme.dlq.marks.v1", "acme.control.v1",
 	}
@@ -68,7 +68,8 @@ func TestTopicsAreCreatedAsTheTableSays(t *testing.T) {
 		t.Errorf("min.insync.replicas of three replicas = %s, want 2", got)
 	}
 	if partitionsOf(config.Kafka{}, &Topics[0]) != 64 || replicationOf(config.Kafka{}) != 3 {
-		t.Errorf("defaults are %d partitions and %d replicas, want 64 and 3", partitionsOf(config.Kafka{}, &Topics[0]), replicationOf(config.Kafka{}))
+		t.Errorf("defaults are %d partitions and %d replicas, want 64 and 3",
+			partitionsOf(config.Kafka{}, &Topics[0]), replicationOf(config.Kafka{}))
 	}
 }
 

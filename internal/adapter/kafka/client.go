@@ -58,11 +58,15 @@ func ClientOptions(cfg config.Kafka, clientID string, log *slog.Logger, reg prom
 // left to itself it counts bytes only.
 func clientMetrics(reg prometheus.Registerer) *kprom.Metrics {
 	return kprom.NewMetrics("millrace", kprom.Subsystem("kafka"), kprom.Registerer(reg),
-		kprom.FetchAndProduceDetail(kprom.ByNode, kprom.ByTopic, kprom.Batches, kprom.Records, kprom.CompressedBytes, kprom.UncompressedBytes),
+		kprom.FetchAndProduceDetail(kprom.ByNode, kprom.ByTopic, kprom.Batches, kprom.Records, kprom.CompressedBytes,
+			kprom.UncompressedBytes),
 		kprom.HistogramsFromOpts(
-			kprom.HistogramOpts{Enable: kprom.ReadWait, Buckets: clientBuckets}, kprom.HistogramOpts{Enable: kprom.ReadTime, Buckets: clientBuckets},
-			kprom.HistogramOpts{Enable: kprom.WriteWait, Buckets: clientBuckets}, kprom.HistogramOpts{Enable: kprom.WriteTime, Buckets: clientBuckets},
-			kprom.HistogramOpts{Enable: kprom.RequestDurationE2E, Buckets: clientBuckets}, kprom.HistogramOpts{Enable: kprom.RequestThrottled, Buckets: clientBuckets},
+			kprom.HistogramOpts{Enable: kprom.ReadWait, Buckets: clientBuckets},
+			kprom.HistogramOpts{Enable: kprom.ReadTime, Buckets: clientBuckets},
+			kprom.HistogramOpts{Enable: kprom.WriteWait, Buckets: clientBuckets},
+			kprom.HistogramOpts{Enable: kprom.WriteTime, Buckets: clientBuckets},
+			kprom.HistogramOpts{Enable: kprom.RequestDurationE2E, Buckets: clientBuckets},
+			kprom.HistogramOpts{Enable: kprom.RequestThrottled, Buckets: clientBuckets},
 		),
 	)
 }

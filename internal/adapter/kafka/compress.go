@@ -40,7 +40,9 @@ func newLz4Compressor() *lz4Compressor {
 }
 
 // Compress returns src as one lz4 frame in the memory of dst. It cannot fail.
-func (c *lz4Compressor) Compress(dst *bytes.Buffer, src []byte, _ ...kgo.CompressFlag) ([]byte, kgo.CompressionCodecType) {
+func (c *lz4Compressor) Compress(
+	dst *bytes.Buffer, src []byte, _ ...kgo.CompressFlag,
+) ([]byte, kgo.CompressionCodecType) {
 	blocks := c.pool.Get().(*lz4.CompressorCCompat) // the pool holds nothing else
 	defer c.pool.Put(blocks)
 	dst.Grow(lz4FrameBound(len(src)))

@@ -34,7 +34,9 @@ func TestAFrameIsReadBackAsItWas(t *testing.T) {
 	t.Parallel()
 	var dst bytes.Buffer
 	compressor := newLz4Compressor()
-	for _, n := range []int{0, 1, 13, 14, 15, 100, lz4BlockBytes - 1, lz4BlockBytes, lz4BlockBytes + 1, 2 * lz4BlockBytes, 1_000_012} {
+	for _, n := range []int{
+		0, 1, 13, 14, 15, 100, lz4BlockBytes - 1, lz4BlockBytes, lz4BlockBytes + 1, 2 * lz4BlockBytes, 1_000_012,
+	} {
 		for name, src := range map[string][]byte{
 			"events": eventsText(n), "noise": noise(n), "zeros": make([]byte, n),
 			"both": append(eventsText(n/2), noise(n-n/2)...),
@@ -78,7 +80,8 @@ func TestAFrameBeginsAndEndsAsTheLibrarysWithTheSameOptions(t *testing.T) {
 	}
 }
 
-func TestCompressingReusesTheClientsMemory(t *testing.T) { //nolint:paralleltest // counts the allocations of the process
+//nolint:paralleltest // counts the allocations of the process
+func TestCompressingReusesTheClientsMemory(t *testing.T) {
 	var dst bytes.Buffer
 	compressor, src := newLz4Compressor(), eventsText(300_000)
 	n := testing.AllocsPerRun(20, func() {

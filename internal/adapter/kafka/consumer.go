@@ -87,14 +87,16 @@ func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps Co
 	metrics := promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"client": deps.Client}, deps.Metrics))
 	c := &Consumer{
 		cfg: cfg, sink: sinkCfg, deps: deps, topics: map[string]string{}, opened: make(chan struct{}),
-		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]bool{}, fetcher: newFetcher(packedBytes(sinkCfg)), stopped: make(chan struct{}),
+		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]bool{}, fetcher: newFetcher(packedBytes(sinkCfg)),
+		stopped: make(chan struct{}),
 		errs: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_kafka_fetch_errors_total",
 			Help: "Errors of partitions or of the group that a poll brought.",
 		}),
 		moves: metrics.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_kafka_group_changes_total",
-			Help: "Changes of the consumer group as this member sees them: session (one began), assigned, revoked or lost (partitions came or went).",
+			Help: "Changes of the consumer group as this member sees them: session (one began), assigned, revoked or lost " +
+				"(partitions came or went).",
 		}, []string{"change"}),
 	}
 	c.fetcher.export(metrics)

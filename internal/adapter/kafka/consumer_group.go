@@ -36,7 +36,8 @@ func (c *Consumer) assigned(ctx context.Context, client *kgo.Client, added map[s
 	fresh := c.partitions(added)
 	assignments, err := c.assignments(ctx, c.admin, fresh)
 	if err != nil {
-		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking up assigned partitions failed, trying again", slog.Any("error", err))
+		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking up assigned partitions failed, trying again",
+			slog.Any("error", err))
 		c.mu.Lock()
 		for _, p := range fresh {
 			c.rewinds[p] = true
@@ -111,7 +112,9 @@ func (c *Consumer) partitions(m map[string][]int32) []sink.Partition {
 
 // assignments adds to each partition the UUID of its topic, where its log begins,
 // and what was committed for it.
-func (c *Consumer) assignments(ctx context.Context, admin *kadm.Client, ps []sink.Partition) ([]sink.Assignment, error) {
+func (c *Consumer) assignments(
+	ctx context.Context, admin *kadm.Client, ps []sink.Partition,
+) ([]sink.Assignment, error) {
 	var names []string
 	for _, p := range ps {
 		if name := TopicName(c.cfg, p.Topic); !slices.Contains(names, name) {

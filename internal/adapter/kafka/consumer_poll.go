@@ -107,7 +107,8 @@ func (c *Consumer) deliverPortion(
 	if err != nil || len(c.records) == 0 || c.isRewinding(t.stream.partition) {
 		return bytes, err
 	}
-	deliver(sink.Delivery{Partition: t.stream.partition, Session: session, End: t.end, Packed: t.packed, Records: c.records})
+	deliver(
+		sink.Delivery{Partition: t.stream.partition, Session: session, End: t.end, Packed: t.packed, Records: c.records})
 	clear(c.records)
 	return bytes, nil
 }

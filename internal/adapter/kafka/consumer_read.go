@@ -29,9 +29,12 @@ func (c *Consumer) LogStart(ctx context.Context, p sink.Partition) (int64, error
 // Holds implements sink.Reader.
 func (c *Consumer) Holds(ctx context.Context, p sink.Partition, offsets ledger.Span) (bool, error) {
 	<-c.opened
-	s := scan{topic: TopicName(c.cfg, p.Topic), partition: p.Index, next: offsets.First, to: offsets.Last + 1, observer: nobody{}}
+	s := scan{
+		topic: TopicName(c.cfg, p.Topic), partition: p.Index, next: offsets.First, to: offsets.Last + 1, observer: nobody{},
+	}
 	if err := c.scan(ctx, &s); err != nil {
-		return false, fmt.Errorf("looking for records of %s/%d at %d-%d: %w", p.Topic, p.Index, offsets.First, offsets.Last, err)
+		return false, fmt.Errorf("looking for records of %s/%d at %d-%d: %w",
+			p.Topic, p.Index, offsets.First, offsets.Last, err)
 	}
 	return s.control || s.records > 0, nil
 }

@@ -176,7 +176,8 @@ func TestACommitCarriesOffsetAndMetadata(t *testing.T) {
 func TestACommitCarriesTheLeaderEpoch(t *testing.T) {
 	t.Parallel()
 	r := newReader(t, 1)
-	if err := r.cluster.MoveTopicPartition(record.TopicEvents, 0, 0); err != nil { // to the same broker, which is another term
+	// to the same broker, which is another term
+	if err := r.cluster.MoveTopicPartition(record.TopicEvents, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	r.produce(t, 1, 2)
@@ -225,7 +226,11 @@ func TestWhoMayCommit(t *testing.T) {
 		fenced    bool
 	}{
 		{"the reader", only, s, false},
-		{"the reader of an older generation, the partition kept", only, sink.Session{Member: s.Member, Generation: s.Generation - 1}, false},
+		{
+			"the reader of an older generation, the partition kept", only,
+			sink.Session{Member: s.Member, Generation: s.Generation - 1},
+			false,
+		},
 		{"a generation that has not come", only, sink.Session{Member: s.Member, Generation: s.Generation + 1}, true},
 		{"another member", only, sink.Session{Member: "gone", Generation: s.Generation}, true},
 		{"no member", only, sink.Session{}, true},

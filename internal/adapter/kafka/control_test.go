@@ -27,14 +27,16 @@ func followed(t *testing.T, before, since []string) []string {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	producer, err := NewProducer(cfg, ProducerDeps{Client: "test", Deadline: time.Minute, Log: log, Metrics: prometheus.NewRegistry()})
+	producer, err := NewProducer(cfg,
+		ProducerDeps{Client: "test", Deadline: time.Minute, Log: log, Metrics: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer producer.Close(t.Context())
 	write := func(values []string) {
 		for _, v := range values {
-			if err := producer.Publish(t.Context(), []record.Record{{Topic: control.Topic, Key: []byte("k"), Value: []byte(v), Time: time.Now()}}); err != nil {
+			if err := producer.Publish(t.Context(),
+				[]record.Record{{Topic: control.Topic, Key: []byte("k"), Value: []byte(v), Time: time.Now()}}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -86,7 +88,8 @@ func TestControlTopicWithSeveralPartitionsIsRejected(t *testing.T) {
 	if err := cluster.CreateTopic(control.Topic, 2, nil); err != nil {
 		t.Fatal(err)
 	}
-	err := NewControlSource(cfg, "test", slog.New(slog.DiscardHandler)).Follow(t.Context(), func(context.Context, control.Delivery) error { return nil })
+	err := NewControlSource(cfg, "test", slog.New(slog.DiscardHandler)).Follow(t.Context(),
+		func(context.Context, control.Delivery) error { return nil })
 	if !errors.Is(err, errPartitions) {
 		t.Errorf("Follow() = %v, want %v", err, errPartitions)
 	}

@@ -29,7 +29,8 @@ func TestTransactionsLeaveNoGap(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := producer.ProduceSync(t.Context(),
-			&kgo.Record{Topic: record.TopicEvents, Value: []byte("a")}, &kgo.Record{Topic: record.TopicEvents, Value: []byte("b")},
+			&kgo.Record{Topic: record.TopicEvents, Value: []byte("a")},
+			&kgo.Record{Topic: record.TopicEvents, Value: []byte("b")},
 		).FirstErr()
 		if err := errors.Join(err, producer.EndTransaction(t.Context(), how)); err != nil {
 			t.Fatal(err)
@@ -96,7 +97,10 @@ func TestABatchThatCannotBeUnpackedStopsItsPartitionAlone(t *testing.T) {
 		r.produce(t, 4, 6)
 		r.inOrder(t, 0, 0, 3)
 		testkit.Eventually(t, time.Minute, func() error {
-			err := r.Poll(t.Context(), 1<<20, func(b sink.Delivery) { t.Errorf("%s: offset %d came", name, b.Records[0].Offset) })
+			err := r.Poll(t.Context(), 1<<20, func(b sink.Delivery) {
+				t.Errorf("%s: offset %d came",
+					name, b.Records[0].Offset)
+			})
 			if err == nil && !cmp.Equal([]string{"assigned", "assigned", "unreadable"}, r.noted()) {
 				err = fmt.Errorf("calls %q", r.noted())
 			}

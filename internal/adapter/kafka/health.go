@@ -26,7 +26,8 @@ var (
 	healthLeaderless = prometheus.NewDesc("millrace_kafka_leaderless_partitions",
 		"Partitions of a topic that nobody leads: nothing is written to them or read from them.", healthLabels, nil)
 	healthUnderMinISR = prometheus.NewDesc("millrace_kafka_under_min_isr_partitions",
-		"Partitions of a topic with fewer replicas in step than min.insync.replicas: nothing is written to them.", healthLabels, nil)
+		"Partitions of a topic with fewer replicas in step than min.insync.replicas: nothing is written to them.",
+		healthLabels, nil)
 	healthUnderReplicated = prometheus.NewDesc("millrace_kafka_under_replicated_partitions",
 		"Partitions of a topic of which a replica is not in step.", healthLabels, nil)
 	healthRetention = prometheus.NewDesc("millrace_kafka_topic_retention_seconds",
@@ -159,7 +160,9 @@ func numberOf(of kadm.ResourceConfig, key string) int64 {
 
 // Describe implements prometheus.Collector.
 func (h *Health) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{healthBrokers, healthLeaderless, healthUnderMinISR, healthUnderReplicated, healthRetention} {
+	for _, d := range []*prometheus.Desc{
+		healthBrokers, healthLeaderless, healthUnderMinISR, healthUnderReplicated, healthRetention,
+	} {
 		ch <- d
 	}
 }

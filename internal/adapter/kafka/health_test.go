@@ -48,7 +48,9 @@ func TestHealthTellsOfEveryTopic(t *testing.T) {
 func TestPartitionsThatCannotBeWrittenAreTold(t *testing.T) {
 	t.Parallel()
 	two, week := "2", "604800000"
-	of := kadm.ResourceConfig{Configs: []kadm.Config{{Key: "min.insync.replicas", Value: &two}, {Key: "retention.ms", Value: &week}}}
+	of := kadm.ResourceConfig{
+		Configs: []kadm.Config{{Key: "min.insync.replicas", Value: &two}, {Key: "retention.ms", Value: &week}},
+	}
 	all := []int32{1, 2, 3}
 	got := healthOf("events.v1", kadm.PartitionDetails{
 		0: {Leader: 1, Replicas: all, ISR: all},

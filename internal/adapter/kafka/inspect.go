@@ -124,7 +124,9 @@ func (c *Cluster) readTopics(ctx context.Context, cfg config.Kafka, client *kgo.
 }
 
 func foundTopic(t *kmsg.MetadataResponseTopic) FoundTopic {
-	f := FoundTopic{Partitions: len(t.Partitions), Permissions: Permissions(t.AuthorizedOperations), Settings: map[string]string{}}
+	f := FoundTopic{
+		Partitions: len(t.Partitions), Permissions: Permissions(t.AuthorizedOperations), Settings: map[string]string{},
+	}
 	for i := range t.Partitions {
 		p := &t.Partitions[i]
 		if f.Replicas == 0 || len(p.Replicas) < f.Replicas {
@@ -203,7 +205,10 @@ func (c *Cluster) readGroups(ctx context.Context, client *kgo.Client, groups []s
 // Want is the topic as millrace would create it with the settings.
 func (t Topic) Want(cfg config.Kafka) FoundTopic {
 	replication := replicationOf(cfg)
-	f := FoundTopic{Partitions: int(partitionsOf(cfg, &t)), Replicas: int(replication), Permissions: untold, Settings: map[string]string{}}
+	f := FoundTopic{
+		Partitions: int(partitionsOf(cfg, &t)), Replicas: int(replication), Permissions: untold,
+		Settings: map[string]string{},
+	}
 	for key, value := range t.settings(replication) {
 		f.Settings[key] = *value
 	}

@@ -25,7 +25,8 @@ func BenchmarkPackLz4(b *testing.B) {
 		b.Fatal(err)
 	}
 	writer := lz4.NewWriter(nil)
-	if err := writer.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(false), lz4.ConcurrencyOption(1)); err != nil {
+	if err := writer.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(false),
+		lz4.ConcurrencyOption(1)); err != nil {
 		b.Fatal(err)
 	}
 	byLibrary := func(dst *bytes.Buffer, src []byte) []byte {

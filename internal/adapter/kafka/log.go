@@ -23,7 +23,9 @@ func NewLog(cfg config.Kafka, log *slog.Logger) *Log { return &Log{cfg: cfg, log
 // Read gives do every record that is in the topic, named without prefix, when it
 // is called, and that was not written before since. What do is given is valid
 // during the call.
-func (l *Log) Read(ctx context.Context, topic string, since time.Time, do func(*record.Record, record.Position) error) error {
+func (l *Log) Read(
+	ctx context.Context, topic string, since time.Time, do func(*record.Record, record.Position) error,
+) error {
 	opts := TapOptions{Topic: topic, Since: since, Exit: true, Log: l.log}
 	return Tap(ctx, l.cfg, opts, func(t *Tapped) error { return do(&t.Record, t.Position) })
 }

@@ -51,7 +51,8 @@ func newProducerMetrics(reg prometheus.Registerer, client string, p *Producer) p
 		}),
 		errors: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_kafka_produce_errors_total",
-			Help: "Records given up, by the broker's error code such as MESSAGE_TOO_LARGE; timeout for those that were tried again until their time was over, whatever brokers said, other for those that no broker refused.",
+			Help: "Records given up, by the broker's error code such as MESSAGE_TOO_LARGE; timeout for those that were tried " +
+				"again until their time was over, whatever brokers said, other for those that no broker refused.",
 		}, []string{"code"}),
 	}
 }

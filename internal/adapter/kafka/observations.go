@@ -42,7 +42,9 @@ func (c *Consumer) Observations(ctx context.Context, p sink.Partition, of *sink.
 }
 
 // beginStretch finds out where a stretch begins.
-func (c *Consumer) beginStretch(ctx context.Context, name string, p sink.Partition, of *sink.Stretch, w sink.Observer) error {
+func (c *Consumer) beginStretch(
+	ctx context.Context, name string, p sink.Partition, of *sink.Stretch, w sink.Observer,
+) error {
 	listed, err := c.admin.ListOffsetsAfterMilli(ctx, max(0, of.Since), name)
 	if err == nil {
 		err = listed[name][p.Index].Err

@@ -66,9 +66,12 @@ func (r *reader) observations(t *testing.T, since time.Time, to int64) (seen []o
 func TestObservationsAreWhatTheHeadersSay(t *testing.T) {
 	t.Parallel()
 	begin := time.UnixMilli(1_790_000_000_000)
-	for _, codec := range []kgo.CompressionCodec{kgo.NoCompression(), kgo.Lz4Compression(), kgo.ZstdCompression(), kgo.GzipCompression(), kgo.SnappyCompression()} {
+	for _, codec := range []kgo.CompressionCodec{
+		kgo.NoCompression(), kgo.Lz4Compression(), kgo.ZstdCompression(), kgo.GzipCompression(), kgo.SnappyCompression(),
+	} {
 		r := newReader(t, 0)
-		producer, err := kgo.NewClient(kgo.SeedBrokers(r.cfg.Brokers...), kgo.ProducerBatchCompression(codec), kgo.DefaultProduceTopic(record.TopicEvents))
+		producer, err := kgo.NewClient(kgo.SeedBrokers(r.cfg.Brokers...), kgo.ProducerBatchCompression(codec),
+			kgo.DefaultProduceTopic(record.TopicEvents))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +87,8 @@ func TestObservationsAreWhatTheHeadersSay(t *testing.T) {
 				case 4:
 					rec.Headers[6].Value = []byte("zz")
 				default:
-					all = append(all, observation{record.HashOf([]byte("web_1"), []byte(strconv.Itoa(n))), begin.UnixMilli() + int64(n)*1000})
+					all = append(all,
+						observation{record.HashOf([]byte("web_1"), []byte(strconv.Itoa(n))), begin.UnixMilli() + int64(n)*1000})
 				}
 				records = append(records, rec)
 			}
@@ -105,12 +109,14 @@ func TestObservationsAreWhatTheHeadersSay(t *testing.T) {
 			t.Errorf("%d records after the last one", records)
 		}
 		short := sink.Stretch{Since: begin.UnixMilli(), To: 501}
-		if err := r.Observations(t.Context(), only, &short, observer(func(record.Hash, int64) {})); !errors.Is(err, errShort) {
+		if err := r.Observations(t.Context(), only, &short,
+			observer(func(record.Hash, int64) {})); !errors.Is(err, errShort) {
 			t.Errorf("read beyond the end of the log: %v", err)
 		}
 		// What is left of a stretch is what was not read of it.
 		begun, rest := sink.Stretch{Since: begin.UnixMilli(), Next: 250, To: 310, Records: 250}, 0
-		if err := r.Observations(t.Context(), only, &begun, observer(func(record.Hash, int64) { rest++ })); err != nil || rest != 48 || begun.Records != 310 {
+		if err := r.Observations(t.Context(), only, &begun, observer(func(record.Hash, int64) { rest++ })); err != nil ||
+			rest != 48 || begun.Records != 310 {
 			t.Errorf("%d seen, %+v, %v", rest, begun, err)
 		}
 	}

@@ -112,7 +112,8 @@ func (o *Offsets) Committed(ctx context.Context, group, topic string) (map[int32
 func coordinated(ctx context.Context, ask func() error) error {
 	for fails := 1; ; fails++ {
 		err := ask()
-		if !errors.Is(err, kerr.CoordinatorNotAvailable) && !errors.Is(err, kerr.CoordinatorLoadInProgress) && !errors.Is(err, kerr.NotCoordinator) {
+		if !errors.Is(err, kerr.CoordinatorNotAvailable) && !errors.Is(err, kerr.CoordinatorLoadInProgress) &&
+			!errors.Is(err, kerr.NotCoordinator) {
 			return err
 		}
 		select {
@@ -175,14 +176,18 @@ func (o *Offsets) After(ctx context.Context, topic string, millis int64) (map[in
 }
 
 // Values implements repair.Log.
-func (o *Offsets) Values(ctx context.Context, topic string, partition int32, from, to int64, do func(value []byte) error) error {
+func (o *Offsets) Values(
+	ctx context.Context, topic string, partition int32, from, to int64, do func(value []byte) error,
+) error {
 	return o.Read(ctx, topic, partition, from, to, func(t *Tapped) error { return do(t.Value) })
 }
 
 // Read gives the records [from, to) of a partition to do, in order and without
 // control records. What the log does not hold any more is left out; a log that
 // ends before to is an error.
-func (o *Offsets) Read(ctx context.Context, topic string, partition int32, from, to int64, do func(*Tapped) error) error {
+func (o *Offsets) Read(
+	ctx context.Context, topic string, partition int32, from, to int64, do func(*Tapped) error,
+) error {
 	name := TopicName(o.cfg, topic)
 	_, bounds, err := o.Describe(ctx, topic)
 	if err != nil {
@@ -210,8 +215,8 @@ func (o *Offsets) Read(ctx context.Context, topic string, partition int32, from,
 	}
 	defer client.Close()
 	r := reading{
-		client: client, topic: topic, what: fmt.Sprintf("%s/%d from offset %d", name, partition, from),
-		left: map[int32]int64{partition: to},
+		client: client, topic: topic, name: name,
+		next: map[int32]int64{partition: from}, left: map[int32]int64{partition: to},
 	}
 	return r.run(ctx, do)
 }

@@ -87,7 +87,9 @@ func TestAPartOfAPartitionIsRead(t *testing.T) {
 	defer client.Close()
 	begin := time.Now().Truncate(time.Second)
 	for i := range 5 {
-		r := &kgo.Record{Topic: "x", Partition: 1, Value: []byte{byte('a' + i)}, Timestamp: begin.Add(time.Duration(i) * time.Second)}
+		r := &kgo.Record{
+			Topic: "x", Partition: 1, Value: []byte{byte('a' + i)}, Timestamp: begin.Add(time.Duration(i) * time.Second),
+		}
 		if err := client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
 			t.Fatal(err)
 		}

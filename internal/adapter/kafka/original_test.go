@@ -61,7 +61,11 @@ func TestOfARecordThatIsTooLargeTheBeginningIsCopied(t *testing.T) {
 		name     string
 		is, want buffer.Original
 	}{
-		{"at the limit", buffer.Original{Value: random[:wholeBytes-around]}, buffer.Original{Value: random[:wholeBytes-around]}},
+		{
+			"at the limit",
+			buffer.Original{Value: random[:wholeBytes-around]},
+			buffer.Original{Value: random[:wholeBytes-around]},
+		},
 		{
 			"one byte beyond it",
 			buffer.Original{Value: random[:wholeBytes-around+1]},
@@ -88,7 +92,9 @@ func TestOfARecordThatIsTooLargeTheBeginningIsCopied(t *testing.T) {
 		{
 			"headers, as far as they fit whole",
 			buffer.Original{Value: random[:2<<20], Headers: []record.Header{id, large, id}},
-			buffer.Original{Value: random[:keptValue], Headers: []record.Header{id}, Cut: &deadletter.Sizes{Value: 2 << 20, Headers: 3}},
+			buffer.Original{
+				Value: random[:keptValue], Headers: []record.Header{id}, Cut: &deadletter.Sizes{Value: 2 << 20, Headers: 3},
+			},
 		},
 		{
 			"a key",
@@ -120,7 +126,9 @@ func TestARecordWithTooManyHeadersIsADeadLetterWhateverTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := opened.Original(0)
-	want := buffer.Original{Headers: []record.Header{{Key: "k", Value: []byte("v")}}, Cut: &deadletter.Sizes{Headers: 1 << 50}}
+	want := buffer.Original{
+		Headers: []record.Header{{Key: "k", Value: []byte("v")}}, Cut: &deadletter.Sizes{Headers: 1 << 50},
+	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -210,7 +218,9 @@ func TestWhateverABrokerTookCanBeADeadLetter(t *testing.T) {
 		}
 		return errors.Join(err, failed)
 	})
-	letter := sink.DeadLetter{Partition: only, Original: original, Reason: deadletter.ReasonHeaders, Err: errors.New("why")}
+	letter := sink.DeadLetter{
+		Partition: only, Original: original, Reason: deadletter.ReasonHeaders, Err: errors.New("why"),
+	}
 	if err := r.Send(t.Context(), []sink.DeadLetter{letter}); err != nil {
 		t.Fatal(err)
 	}

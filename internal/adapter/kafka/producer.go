@@ -157,7 +157,9 @@ func (p *Producer) publish(ctx context.Context, recs []record.Record) error {
 // do not come back all at once.
 func unavailable(cause error) *apierr.Error {
 	wait := 2*time.Second + rand.N(8*time.Second) //nolint:gosec // jitter
-	return &apierr.Error{Code: apierr.DeliveryUnavailable, RetryAfter: wait, Err: fmt.Errorf("publishing to Kafka: %w", cause)}
+	return &apierr.Error{
+		Code: apierr.DeliveryUnavailable, RetryAfter: wait, Err: fmt.Errorf("publishing to Kafka: %w", cause),
+	}
 }
 
 // Abandoned returns the bytes of records whose publications were given up while

@@ -89,7 +89,8 @@ func stored(c *kfake.Cluster) int64 {
 
 func wantUnavailable(t *testing.T, err error) {
 	t.Helper()
-	if f := apierr.Of(err); f == nil || f.Code != apierr.DeliveryUnavailable || f.RetryAfter < 2*time.Second || f.RetryAfter > 10*time.Second {
+	if f := apierr.Of(err); f == nil || f.Code != apierr.DeliveryUnavailable || f.RetryAfter < 2*time.Second ||
+		f.RetryAfter > 10*time.Second {
 		t.Fatalf("Publish() = %v, want DELIVERY_UNAVAILABLE to be retried after 2 to 10 s", err)
 	}
 }
@@ -117,7 +118,8 @@ func TestPublishedRecordsArriveAsTheyWere(t *testing.T) {
 	if err := newProducer(t, cfg).Publish(t.Context(), sent); err != nil {
 		t.Fatal(err)
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...), kgo.ConsumeTopics("acme.events.v1", "acme.events.backfill.v1"))
+	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...),
+		kgo.ConsumeTopics("acme.events.v1", "acme.events.backfill.v1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +214,10 @@ func TestOneFailedRecordFailsThePublication(t *testing.T) {
 	for i := range keys {
 		keys[i] = fmt.Sprintf("web_%d", i)
 	}
-	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicEvents, Partitions: []int32{2}, Err: kerr.MessageTooLarge, Count: -1})
+	c.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicEvents, Partitions: []int32{2}, Err: kerr.MessageTooLarge,
+		Count: -1,
+	})
 	wantUnavailable(t, p.Publish(t.Context(), recordsOf(10, keys...)))
 	settled(t, p)
 	if n := stored(c); n == 0 || n >= int64(len(keys)) {
@@ -308,7 +313,8 @@ func TestMemoryIsBoundedWhileBrokersAreAway(t *testing.T) {
 		t.Errorf("the last answer took %s", took)
 	}
 	if most.Load() > 2*int64(cfg.MaxBufferedBytes) || p.client.BufferedProduceBytes() > int64(cfg.MaxBufferedBytes) {
-		t.Errorf("%d bytes counted, %d buffered by the client, of %d allowed", most.Load(), p.client.BufferedProduceBytes(), cfg.MaxBufferedBytes)
+		t.Errorf("%d bytes counted, %d buffered by the client, of %d allowed",
+			most.Load(), p.client.BufferedProduceBytes(), cfg.MaxBufferedBytes)
 	}
 	if n := testutil.ToFloat64(p.metrics.rejected); n < 150 {
 		t.Errorf("%v of 200 publications were refused at once, want nearly all", n)

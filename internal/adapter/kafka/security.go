@@ -76,7 +76,8 @@ func explain(cfg config.Kafka, err error) error {
 	case err == nil || credential.Rejected(err):
 		return err
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
-		return credential.Reject("kafka.sasl.password", err, fmt.Sprintf("the broker does not let user %q in with it", cfg.SASL.User))
+		return credential.Reject("kafka.sasl.password", err,
+			fmt.Sprintf("the broker does not let user %q in with it", cfg.SASL.User))
 	case errors.Is(err, kerr.UnsupportedSaslMechanism):
 		return credential.Reject("kafka.sasl.mechanism", err, "the broker does not offer "+cfg.SASL.Mechanism)
 	case errors.Is(err, kerr.IllegalSaslState):

@@ -55,7 +55,8 @@ func (o *outcomes) are(t *testing.T, good, bad int) {
 
 func newSender(t *testing.T, cfg config.Kafka) *Sender {
 	t.Helper()
-	s, err := NewSender(cfg, SenderDeps{Client: "test", Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	s, err := NewSender(cfg,
+		SenderDeps{Client: "test", Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,8 @@ func clickRecords(n int) []record.Record {
 	recs := make([]record.Record, n)
 	for i := range recs {
 		recs[i] = record.Record{
-			Topic: record.TopicClicks, Key: fmt.Appendf(nil, "lnk_%d", i%7), Value: fmt.Appendf(nil, "%06d", i), Time: time.Now().Truncate(time.Millisecond),
+			Topic: record.TopicClicks, Key: fmt.Appendf(nil, "lnk_%d", i%7), Value: fmt.Appendf(nil, "%06d", i),
+			Time:    time.Now().Truncate(time.Millisecond),
 			Headers: []record.Header{{Key: "schema", Value: []byte("clicks.v1")}},
 		}
 	}
@@ -111,10 +113,12 @@ func TestWhatIsSentIsInTheTopicOnceAndInOrderWhateverBrokersAnswer(t *testing.T)
 		faults []kfake.Fault
 		breaks int // connections that end without a response
 	}{
-		"all is well":        {},
-		"refusals that pass": {faults: []kfake.Fault{fault(kerr.NotEnoughReplicas, 20), fault(kerr.NotLeaderForPartition, 5)}},
-		"lost answers":       {faults: []kfake.Fault{fault(kerr.NotEnoughReplicasAfterAppend, 5)}},
-		"no answers":         {breaks: 8},
+		"all is well": {},
+		"refusals that pass": {
+			faults: []kfake.Fault{fault(kerr.NotEnoughReplicas, 20), fault(kerr.NotLeaderForPartition, 5)},
+		},
+		"lost answers": {faults: []kfake.Fault{fault(kerr.NotEnoughReplicasAfterAppend, 5)}},
+		"no answers":   {breaks: 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -172,7 +176,8 @@ func TestASenderWaitsForItsTopic(t *testing.T) {
 func TestARecordThatTheClientGivesUpIsSentAgain(t *testing.T) {
 	t.Parallel()
 	c, cfg := kafkatest.Cluster(t, kfake.SeedTopics(kafkatest.Partitions, record.TopicClicks))
-	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicClicks, Err: kerr.TopicAuthorizationFailed, Count: 4})
+	c.Fault(
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicClicks, Err: kerr.TopicAuthorizationFailed, Count: 4})
 	s, recs := newSender(t, cfg), clickRecords(20)
 	var o outcomes
 	for i := range recs {

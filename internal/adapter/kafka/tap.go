@@ -46,9 +46,10 @@ func Tap(ctx context.Context, cfg config.Kafka, opts TapOptions, do func(*Tapped
 		return err
 	}
 	// A topic may end in a transaction's marker, which is read to see the end.
-	return withClient(ctx, cfg, append(all, kgo.KeepControlRecords()), func(ctx context.Context, client *kgo.Client) error {
-		return tap(ctx, client, TopicName(cfg, opts.Topic), opts, do)
-	})
+	return withClient(ctx, cfg, append(all, kgo.KeepControlRecords()),
+		func(ctx context.Context, client *kgo.Client) error {
+			return tap(ctx, client, TopicName(cfg, opts.Topic), opts, do)
+		})
 }
 
 func tap(ctx context.Context, client *kgo.Client, topic string, opts TapOptions, do func(*Tapped) error) error {
@@ -56,8 +57,12 @@ func tap(ctx context.Context, client *kgo.Client, topic string, opts TapOptions,
 	if err != nil {
 		return err
 	}
-	client.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: from})
-	r := reading{client: client, topic: opts.Topic, what: "topic " + topic}
+	at := map[int32]kgo.Offset{}
+	for p, offset := range from {
+		at[p] = kgo.NewOffset().At(offset)
+	}
+	client.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: at})
+	r := reading{client: client, topic: opts.Topic, name: topic, next: from}
 	if opts.Exit {
 		r.left = left
 	}
@@ -66,7 +71,9 @@ func tap(ctx context.Context, client *kgo.Client, topic string, opts TapOptions,
 
 // tapRange returns where to begin in each partition, and the end of those that
 // hold something to read.
-func tapRange(ctx context.Context, adm *kadm.Client, topic string, opts TapOptions) (from map[int32]kgo.Offset, left map[int32]int64, err error) {
+func tapRange(
+	ctx context.Context, adm *kadm.Client, topic string, opts TapOptions,
+) (from, left map[int32]int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	there, err := adm.ListTopics(ctx)
@@ -90,16 +97,16 @@ func tapRange(ctx context.Context, adm *kadm.Client, topic string, opts TapOptio
 	if err != nil {
 		return nil, nil, err
 	}
-	from, left = map[int32]kgo.Offset{}, map[int32]int64{}
+	from, left = map[int32]int64{}, map[int32]int64{}
 	if at := opts.Only; at != nil {
 		if start, ok := starts[at.Partition]; !ok || at.Offset < start || at.Offset >= ends[at.Partition] {
 			return nil, nil, fmt.Errorf("there is no record %s/%d/%d", topic, at.Partition, at.Offset)
 		}
-		from[at.Partition], left[at.Partition] = kgo.NewOffset().At(at.Offset), at.Offset+1
+		from[at.Partition], left[at.Partition] = at.Offset, at.Offset+1
 		return from, left, nil
 	}
 	for p, start := range starts {
-		from[p] = kgo.NewOffset().At(start)
+		from[p] = start
 		if end := ends[p]; end > start {
 			left[p] = end
 		}
@@ -107,7 +114,9 @@ func tapRange(ctx context.Context, adm *kadm.Client, topic string, opts TapOptio
 	return from, left, nil
 }
 
-func offsets(ctx context.Context, list func(context.Context, ...string) (kadm.ListedOffsets, error), topic string) (map[int32]int64, error) {
+func offsets(
+	ctx context.Context, list func(context.Context, ...string) (kadm.ListedOffsets, error), topic string,
+) (map[int32]int64, error) {
 	listed, err := list(ctx, topic)
 	if err == nil {
 		err = listed.Error()

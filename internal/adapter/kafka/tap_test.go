@@ -41,7 +41,8 @@ func produceTap(t *testing.T, client *kgo.Client, i int) {
 	t.Helper()
 	rec := &kgo.Record{
 		Topic: "x.events.v1", Key: fmt.Appendf(nil, "web_%d", i), Value: fmt.Appendf(nil, `{"n":%02d}`, i),
-		Headers: []kgo.RecordHeader{{Key: "type", Value: []byte("custom")}}, Timestamp: tapStart.Add(time.Duration(i) * time.Second),
+		Headers:   []kgo.RecordHeader{{Key: "type", Value: []byte("custom")}},
+		Timestamp: tapStart.Add(time.Duration(i) * time.Second),
 	}
 	if err := client.ProduceSync(t.Context(), rec).FirstErr(); err != nil {
 		t.Fatal(err)
@@ -56,7 +57,8 @@ func tapValues(t *testing.T, cfg config.Kafka, opts kafka.TapOptions) []string {
 	t.Helper()
 	var values []string
 	err := kafka.Tap(t.Context(), cfg, opts, func(r *kafka.Tapped) error {
-		if r.Topic != "events.v1" || r.Header("type") != "custom" || r.Header("none") != "" || !strings.HasPrefix(string(r.Key), "web_") {
+		if r.Topic != "events.v1" || r.Header("type") != "custom" || r.Header("none") != "" ||
+			!strings.HasPrefix(string(r.Key), "web_") {
 			t.Errorf("the record is %+v", r)
 		}
 		values = append(values, string(r.Value))
@@ -154,7 +156,8 @@ func TestTapEndsWithTheErrorOfWhoReads(t *testing.T) {
 	t.Parallel()
 	cfg, _ := tapTopic(t, 3)
 	errFull := errors.New("pipe is closed")
-	if err := kafka.Tap(t.Context(), cfg, tapOptions(), func(*kafka.Tapped) error { return errFull }); !errors.Is(err, errFull) {
+	if err := kafka.Tap(t.Context(), cfg, tapOptions(),
+		func(*kafka.Tapped) error { return errFull }); !errors.Is(err, errFull) {
 		t.Errorf("the error is %v", err)
 	}
 }

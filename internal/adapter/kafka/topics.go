@@ -85,7 +85,8 @@ var Topics = []Topic{
 	},
 	{
 		Name: control.Topic, Retention: day, Cleanup: "delete", MaxMessageBytes: 1 << 20, Partitions: 1,
-		Help: "Changes of keys, websites, sessions, links, organizations and quotas, for processes that remember them.", Internal: true,
+		Help:     "Changes of keys, websites, sessions, links, organizations and quotas, for processes that remember them.",
+		Internal: true,
 	},
 }
 

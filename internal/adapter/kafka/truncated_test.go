@@ -43,7 +43,9 @@ func (l *cutLog) control(cluster *kfake.Cluster) {
 		}
 		l.times--
 		resp := rejection(fetch, 0, 0)
-		resp.Topics[0].Partitions[0].DivergingEpoch = kmsg.FetchResponseTopicPartitionDivergingEpoch{Epoch: 0, EndOffset: l.at}
+		resp.Topics[0].Partitions[0].DivergingEpoch = kmsg.FetchResponseTopicPartitionDivergingEpoch{
+			Epoch: 0, EndOffset: l.at,
+		}
 		return resp, nil, true
 	})
 }
@@ -71,7 +73,8 @@ func TestAFetchNamesTheLeaderOfTheRecordBeforeIt(t *testing.T) {
 	first := epochOfPartition(cluster)
 	r.produce(t, 0, 1)
 	r.inOrder(t, 0, 0, 1)
-	if err := cluster.MoveTopicPartition(record.TopicEvents, 0, 0); err != nil { // to the same broker, which is another term
+	// to the same broker, which is another term
+	if err := cluster.MoveTopicPartition(record.TopicEvents, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	second := epochOfPartition(cluster)
@@ -126,7 +129,8 @@ func TestALogThatWasCutStopsThePartition(t *testing.T) {
 	log.cut(rangeFails, 7) // a fetch that is under way ends as before: it has nothing to bring until then
 	poll := func() {
 		t.Helper()
-		if err := r.Poll(t.Context(), 1<<20, func(b sink.Delivery) { t.Errorf("%d records of another log", len(b.Records)) }); err != nil {
+		if err := r.Poll(t.Context(), 1<<20,
+			func(b sink.Delivery) { t.Errorf("%d records of another log", len(b.Records)) }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -41,7 +41,11 @@ var codecs = map[string]func(tb testing.TB, src []byte) compressed{
 		return byLz4(tb, src, lz4.BlockChecksumOption(true), lz4.ChecksumOption(true),
 			lz4.SizeOption(uint64(len(src))), lz4.BlockSizeOption(lz4.Block256Kb))
 	},
-	"lz4 of old": func(tb testing.TB, src []byte) compressed { tb.Helper(); return byLz4(tb, src, lz4.LegacyOption(true)) },
+	"lz4 of old": func(tb testing.TB, src []byte) compressed {
+		tb.Helper()
+		return byLz4(tb, src,
+			lz4.LegacyOption(true))
+	},
 }
 
 func byLz4(tb testing.TB, src []byte, options ...lz4.Option) compressed {
@@ -153,7 +157,8 @@ func TestMemoryOfALargeBatchDoesNotWaitForTheNextOne(t *testing.T) {
 			}
 			o.Release()
 			if got := o.(*opened).unpack.memory != nil; got != kept || o.Records() != nil {
-				t.Errorf("%s of %d bytes: memory is kept %v, want %v; its records: %d bytes", name, size, got, kept, len(o.Records()))
+				t.Errorf("%s of %d bytes: memory is kept %v, want %v; its records: %d bytes",
+					name, size, got, kept, len(o.Records()))
 			}
 		}
 	}

@@ -10,16 +10,23 @@ import (
 )
 
 // Records implements verify.Topic.
-func (o *Offsets) Records(ctx context.Context, topic string, partition int32, from, to int64, do func(*verify.Record) error) error {
+func (o *Offsets) Records(
+	ctx context.Context, topic string, partition int32, from, to int64, do func(*verify.Record) error,
+) error {
 	var r verify.Record
 	return o.Read(ctx, topic, partition, from, to, func(t *Tapped) error {
-		r = verify.Record{Offset: t.Position.Offset, Key: t.Key, Value: t.Value, Time: t.Time.UnixMilli(), Hash: hashOf(t.Headers), Replayed: replayed(t.Headers)}
+		r = verify.Record{
+			Offset: t.Position.Offset, Key: t.Key, Value: t.Value, Time: t.Time.UnixMilli(), Hash: hashOf(t.Headers),
+			Replayed: replayed(t.Headers),
+		}
 		return do(&r)
 	})
 }
 
 // Letters implements verify.Topic.
-func (o *Offsets) Letters(ctx context.Context, topic string, since int64, do func(partition int32, offset int64, hash record.Hash)) error {
+func (o *Offsets) Letters(
+	ctx context.Context, topic string, since int64, do func(partition int32, offset int64, hash record.Hash),
+) error {
 	dlq := topic + deadletter.Suffix
 	_, bounds, err := o.Describe(ctx, dlq)
 	if err != nil {

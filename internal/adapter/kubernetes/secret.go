@@ -46,7 +46,8 @@ func ReadAccount(api, folder string) (*Account, error) {
 	for _, name := range []string{"token", "ca.crt", "namespace"} {
 		content, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
-			return nil, fmt.Errorf("reading the pod's account, which pods have unless automountServiceAccountToken is false: %w", err)
+			return nil, fmt.Errorf("reading the pod's account, which pods have unless automountServiceAccountToken is false: %w",
+				err)
 		}
 		read[name] = content
 	}

@@ -18,7 +18,8 @@ func account(t *testing.T, response http.HandlerFunc) *Account {
 	srv := httptest.NewTLSServer(response)
 	t.Cleanup(srv.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
-	a, err := ReadAccount(srv.URL+"/", folder(t, map[string]string{"token": "let-me\n", "namespace": "shop\n", "ca.crt": string(ca)}))
+	a, err := ReadAccount(srv.URL+"/",
+		folder(t, map[string]string{"token": "let-me\n", "namespace": "shop\n", "ca.crt": string(ca)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,8 @@ func TestPatchSecretSendsTheValuesAsThePod(t *testing.T) {
 		StringData map[string]string `json:"stringData"`
 	}
 	a := account(t, func(_ http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPatch || r.URL.Path != "/api/v1/namespaces/shop/secrets/first" || r.Header.Get("Authorization") != "Bearer let-me" {
+		if r.Method != http.MethodPatch || r.URL.Path != "/api/v1/namespaces/shop/secrets/first" ||
+			r.Header.Get("Authorization") != "Bearer let-me" {
 			t.Errorf("it sent %s %s as %q", r.Method, r.URL.Path, r.Header.Get("Authorization"))
 		}
 		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
@@ -64,7 +66,8 @@ func TestARejectionIsToldWithoutTheValues(t *testing.T) {
 		w.Write([]byte(`{"message":"secrets \"first\" is forbidden"}`))
 	})
 	err := a.PatchSecret(t.Context(), "first", map[string]string{"API_KEY": "mlr_secret"})
-	if err == nil || !strings.Contains(err.Error(), `secrets "first" is forbidden`) || strings.Contains(err.Error(), "mlr_secret") {
+	if err == nil || !strings.Contains(err.Error(), `secrets "first" is forbidden`) ||
+		strings.Contains(err.Error(), "mlr_secret") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -144,7 +144,8 @@ func (r *run) plan(ctx context.Context, queue chan<- due) time.Time {
 			// This one, and those behind it until now, found no connection.
 			end := earlier(time.Now(), r.begun.Add(r.opts.Duration))
 			r.note(func(t *tally) {
-				t.unsent += int(math.Max(0, (end.Sub(r.begun).Seconds()*r.opts.Rate-float64(units-d.Units))/float64(max(1, d.Units))))
+				t.unsent += int(math.Max(0,
+					(end.Sub(r.begun).Seconds()*r.opts.Rate-float64(units-d.Units))/float64(max(1, d.Units))))
 			})
 			return end
 		}

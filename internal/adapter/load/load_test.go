@@ -41,10 +41,11 @@ func TestRequestsAreSentAtTheMomentsOfTheRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begun, sent := time.Now(), make(chan time.Duration, 100)
-		r := drive(t, Options{Rate: 50, Duration: 2 * time.Second, Connections: 3}, steady(10), func(context.Context, *Request) (int, []byte, error) {
-			sent <- time.Since(begun)
-			return 200, nil, nil
-		})
+		r := drive(t, Options{Rate: 50, Duration: 2 * time.Second, Connections: 3}, steady(10),
+			func(context.Context, *Request) (int, []byte, error) {
+				sent <- time.Since(begun)
+				return 200, nil, nil
+			})
 		if r.Requests != 10 || r.Sent != 100 || r.Accepted != 100 || r.Unsent != 0 || r.Statuses["200"] != 10 {
 			t.Errorf("%+v, want 10 requests of 10 events, all answered 200", r)
 		}
@@ -65,12 +66,13 @@ func TestWhatWaitsBehindAStallCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var first atomic.Bool
-		r := drive(t, Options{Rate: 10, Duration: 10 * time.Second, Connections: 1}, steady(1), func(context.Context, *Request) (int, []byte, error) {
-			if first.CompareAndSwap(false, true) {
-				time.Sleep(time.Second) //nolint:forbidigo // fake time
-			}
-			return 200, nil, nil
-		})
+		r := drive(t, Options{Rate: 10, Duration: 10 * time.Second, Connections: 1}, steady(1),
+			func(context.Context, *Request) (int, []byte, error) {
+				if first.CompareAndSwap(false, true) {
+					time.Sleep(time.Second) //nolint:forbidigo // fake time
+				}
+				return 200, nil, nil
+			})
 		// Of 100 requests ten are late: by 1 s, 0.9 s and so on.
 		if r.Requests != 100 || r.Latency.Max < 1000 || r.Latency.P95 < 400 || r.Latency.P50 > 1 {
 			t.Errorf("latencies %+v, want p95 of 0.4 s or more and a p50 of nothing", r.Latency)
@@ -100,7 +102,8 @@ func TestACancelledRunHasAReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 1550*time.Millisecond)
 		defer cancel()
-		r, err := Drive(ctx, Options{Rate: 10, Duration: time.Hour, Connections: 2, Timeout: time.Second}, steady(1), takes(time.Millisecond))
+		r, err := Drive(ctx, Options{Rate: 10, Duration: time.Hour, Connections: 2, Timeout: time.Second}, steady(1),
+			takes(time.Millisecond))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,10 +116,11 @@ func TestACancelledRunHasAReport(t *testing.T) {
 func TestResponsesThatDoNotComeAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := drive(t, Options{Rate: 2, Duration: 2 * time.Second, Connections: 4, Timeout: 3 * time.Second}, steady(1), func(ctx context.Context, _ *Request) (int, []byte, error) {
-			<-ctx.Done()
-			return 0, nil, errors.New("no answer in time")
-		})
+		r := drive(t, Options{Rate: 2, Duration: 2 * time.Second, Connections: 4, Timeout: 3 * time.Second}, steady(1),
+			func(ctx context.Context, _ *Request) (int, []byte, error) {
+				<-ctx.Done()
+				return 0, nil, errors.New("no answer in time")
+			})
 		if r.Statuses[NoResponse] != 4 || r.Accepted != 0 || r.FirstError != "no answer in time" || r.Latency.Max < 3000 {
 			t.Errorf("%+v, want 4 requests without an answer after 3 s", r)
 		}
@@ -127,7 +131,8 @@ func TestProgressIsALineASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var lines strings.Builder
-		drive(t, Options{Rate: 100, Duration: 3500 * time.Millisecond, Connections: 2, Progress: &lines}, steady(10), takes(5*time.Millisecond))
+		drive(t, Options{Rate: 100, Duration: 3500 * time.Millisecond, Connections: 2, Progress: &lines}, steady(10),
+			takes(5*time.Millisecond))
 		text := lines.String()
 		if n := strings.Count(text, "\n"); n != 3 {
 			t.Errorf("%d lines, want 3:\n%s", n, text)
@@ -176,9 +181,15 @@ func TestResponsesAreRead(t *testing.T) {
 		want Verdict
 	}{
 		{&Events{}, `{"status":"success","type":"custom_event","count":7}`, Verdict{Accepted: 7}},
-		{&Events{}, `{"status":"partial","batch":true,"processed":4,"batched":{"track":2,"outgoing_link":1},"results":[]}`, Verdict{Accepted: 3}},
+		{
+			&Events{}, `{"status":"partial","batch":true,"processed":4,"batched":{"track":2,"outgoing_link":1},"results":[]}`,
+			Verdict{Accepted: 3},
+		},
 		{&Events{}, ``, Verdict{}},
-		{&Questions{}, `{"success":true,"data":[{"parameter":"a","success":true},{"parameter":"b","success":false}]}`, Verdict{Accepted: 1, Failed: 1}},
+		{
+			&Questions{}, `{"success":true,"data":[{"parameter":"a","success":true},{"parameter":"b","success":false}]}`,
+			Verdict{Accepted: 1, Failed: 1},
+		},
 		{&Questions{}, `{`, Verdict{Failed: 1}},
 	} {
 		if got := c.work.Judge(&Request{}, []byte(c.body)); got != c.want {
@@ -191,7 +202,8 @@ func TestQuestionsAreThoseOfTheSeed(t *testing.T) {
 	t.Parallel()
 	asked := func(seed uint64, kind Kind) (all []string) {
 		q, err := NewQuestions(QuestionsConfig{
-			URL: "http://127.0.0.1:1/", Websites: []string{"web_1", "web_2"}, Kind: kind, Until: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Days: 30, Seed: seed,
+			URL: "http://127.0.0.1:1/", Websites: []string{"web_1", "web_2"}, Kind: kind,
+			Until: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Days: 30, Seed: seed,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -202,12 +214,14 @@ func TestQuestionsAreThoseOfTheSeed(t *testing.T) {
 		}
 		return all
 	}
-	a, b, c := strings.Join(asked(1, Mixed), "\n"), strings.Join(asked(1, Mixed), "\n"), strings.Join(asked(2, Mixed), "\n")
+	a, b, c := strings.Join(asked(1, Mixed), "\n"), strings.Join(asked(1, Mixed), "\n"),
+		strings.Join(asked(2, Mixed), "\n")
 	if a != b || a == c {
 		t.Error("the seed does not decide")
 	}
 	for _, body := range asked(1, Dashboards) {
-		if !strings.Contains(body, `"summary_metrics"`) || !strings.Contains(body, `"startDate":"2026-10-22","endDate":"2026-11-20"`) {
+		if !strings.Contains(body, `"summary_metrics"`) ||
+			!strings.Contains(body, `"startDate":"2026-10-22","endDate":"2026-11-20"`) {
 			t.Errorf("a dashboard of the 30 days before 2026-11-21: %s", body)
 		}
 	}

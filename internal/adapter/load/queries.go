@@ -22,7 +22,9 @@ var Dashboard = []string{
 const narrowed = 11
 
 // singles are asked one at a time, besides those of Dashboard.
-var singles = []string{"custom_events", "error_summary", "vitals_overview", "region", "utm_sources", "outbound_domains", "errors_by_type"}
+var singles = []string{
+	"custom_events", "error_summary", "vitals_overview", "region", "utm_sources", "outbound_domains", "errors_by_type",
+}
 
 // Kind is a kind of question.
 type Kind string
@@ -84,7 +86,8 @@ func NewQuestions(cfg QuestionsConfig) (*Questions, error) {
 	case len(cfg.Websites) == 0:
 		return nil, errNoWebsite
 	case !slices.Contains(Kinds, cfg.Kind):
-		return nil, fmt.Errorf("unknown kind of question %q; the kinds are %s, %s and %s", cfg.Kind, Dashboards, Singles, Mixed)
+		return nil, fmt.Errorf("unknown kind of question %q; the kinds are %s, %s and %s",
+			cfg.Kind, Dashboards, Singles, Mixed)
 	case cfg.Days < 1 || cfg.Days > maxDays:
 		return nil, fmt.Errorf("questions are about %d days; they can be about 1 to %d", cfg.Days, maxDays)
 	}
@@ -117,7 +120,8 @@ func (q *Questions) Next() Request {
 	if q.cfg.Fresh {
 		header.Set("Cache-Control", "no-cache, no-store")
 	}
-	return Request{URL: strings.TrimSuffix(q.cfg.URL, "/") + "/v1/query?" + values.Encode(), Header: header, Body: []byte(body), Units: 1}
+	return Request{URL: strings.TrimSuffix(q.cfg.URL, "/") + "/v1/query?" +
+		values.Encode(), Header: header, Body: []byte(body), Units: 1}
 }
 
 // DashboardBody is the request that fills a page of figures about so many days before
@@ -143,7 +147,8 @@ func (q *Questions) single() string {
 // body is a request about the days from begin to, but not, until.
 func body(parameters []string, begin, until time.Time, filter string) string {
 	list, _ := json.Marshal(parameters) // of texts
-	text := fmt.Sprintf(`{"parameters":%s,"startDate":%q,"endDate":%q`, list, begin.Format(time.DateOnly), until.AddDate(0, 0, -1).Format(time.DateOnly))
+	text := fmt.Sprintf(`{"parameters":%s,"startDate":%q,"endDate":%q`,
+		list, begin.Format(time.DateOnly), until.AddDate(0, 0, -1).Format(time.DateOnly))
 	if filter != "" {
 		text += `,"filters":[` + filter + `]`
 	}

@@ -54,7 +54,9 @@ type Quantiles struct {
 
 func quantiles(h *hdrhistogram.Histogram) Quantiles {
 	at := func(q float64) float64 { return millis(h.ValueAtQuantile(q)) }
-	return Quantiles{Mean: h.Mean() / 1000, P50: at(50), P90: at(90), P95: at(95), P99: at(99), P999: at(99.9), Max: millis(h.Max())}
+	return Quantiles{
+		Mean: h.Mean() / 1000, P50: at(50), P90: at(90), P95: at(95), P99: at(99), P999: at(99.9), Max: millis(h.Max()),
+	}
 }
 
 // report is what the run tells; nobody counts any more.
@@ -63,8 +65,9 @@ func (r *run) report(due, ended time.Time) *Report {
 	answered := max(ended.Sub(r.begun).Seconds(), due.Sub(r.begun).Seconds())
 	out := &Report{
 		Began: r.begun.UTC(), Seconds: due.Sub(r.begun).Seconds(), AnsweredSeconds: answered, Unit: r.work.Unit(),
-		RateWanted: r.opts.Rate, Requests: t.requests, Unsent: t.unsent, Sent: t.units, Accepted: t.accepted, FailedParts: t.failed,
-		Statuses: t.statuses, FirstError: t.firstError, Latency: quantiles(t.latency), Service: quantiles(t.service),
+		RateWanted: r.opts.Rate, Requests: t.requests, Unsent: t.unsent, Sent: t.units, Accepted: t.accepted,
+		FailedParts: t.failed,
+		Statuses:    t.statuses, FirstError: t.firstError, Latency: quantiles(t.latency), Service: quantiles(t.service),
 	}
 	if answered > 0 {
 		out.RateReached, out.RateAccepted = float64(t.units)/answered, float64(t.accepted)/answered

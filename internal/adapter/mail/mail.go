@@ -96,7 +96,8 @@ func newClient(cfg Config) (*gomail.Client, error) {
 	}
 	if cfg.User != "" {
 		// The library sends a password in the clear to no other machine than this.
-		opts = append(opts, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(cfg.User), gomail.WithPassword(cfg.Password))
+		opts = append(opts, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(cfg.User),
+			gomail.WithPassword(cfg.Password))
 	}
 	return gomail.NewClient(host, opts...)
 }

@@ -56,11 +56,13 @@ func TestAMailArrivesAsItWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := server.Await(t, 1)
-	if m.From != "millrace@example.com" || m.To != "ann@example.com" || m.Subject != subject || strings.TrimRight(m.Text, "\n") != strings.TrimRight(text, "\n") {
+	if m.From != "millrace@example.com" || m.To != "ann@example.com" || m.Subject != subject ||
+		strings.TrimRight(m.Text, "\n") != strings.TrimRight(text, "\n") {
 		t.Errorf("the mail is %+v", m)
 	}
 	for header, want := range map[string]string{
-		"To": "ann@example.com", "From": "millrace@example.com", "Auto-Submitted": "auto-generated", "Message-Id": "@example.com>", "Date": "+0",
+		"To": "ann@example.com", "From": "millrace@example.com", "Auto-Submitted": "auto-generated",
+		"Message-Id": "@example.com>", "Date": "+0",
 	} {
 		if !strings.Contains(m.Header.Get(header), want) {
 			t.Errorf("%s: %q, want %q in it", header, m.Header.Get(header), want)
@@ -114,7 +116,8 @@ func TestAMailThatIsRejectedForGoodIsGivenUpAndTheLogNamesNobody(t *testing.T) {
 		return nil
 	})
 	stop()
-	if server.Tried() != 1 || !strings.Contains(text.String(), "550 5.1.1") || strings.Contains(text.String(), "ann") || strings.Contains(text.String(), "body") {
+	if server.Tried() != 1 || !strings.Contains(text.String(), "550 5.1.1") || strings.Contains(text.String(), "ann") ||
+		strings.Contains(text.String(), "body") {
 		t.Errorf("tried %d times; the log is %s", server.Tried(), text.String())
 	}
 }

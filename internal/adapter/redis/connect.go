@@ -35,7 +35,8 @@ func options(cfg config.Redis) (*redis.Options, error) {
 	}
 	if opts.TLSConfig != nil {
 		if opts.TLSConfig.InsecureSkipVerify {
-			return nil, credential.Reject("redis.url", nil, "skip_verify is not offered; name the server's authority in redis.tls.ca_file")
+			return nil, credential.Reject("redis.url", nil,
+				"skip_verify is not offered; name the server's authority in redis.tls.ca_file")
 		}
 		cfg.TLS.Enabled = true
 	}
@@ -123,7 +124,8 @@ func explain(err error) error {
 	case "NOAUTH":
 		return credential.Reject("redis.password", err, "is empty, and the server asks for one")
 	case "NOPERM":
-		return credential.Reject("redis.url", err, "its user may not do what limits need: scripts, lists, sorted sets and TIME, on keys that begin with millrace:")
+		return credential.Reject("redis.url", err,
+			"its user may not do what limits need: scripts, lists, sorted sets and TIME, on keys that begin with millrace:")
 	}
 	return fmt.Errorf("the server says: %w", err)
 }

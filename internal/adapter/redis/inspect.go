@@ -28,7 +28,12 @@ func (l *Limits) Inspect(ctx context.Context) (s State, err error) {
 		return s, fmt.Errorf("asking Redis for what it is: %w", err)
 	}
 	server := info["Server"]
-	s = State{Version: server["redis_version"], Mode: server["redis_mode"], Role: info["Replication"]["role"], Eviction: info["Memory"]["maxmemory_policy"]}
+	s = State{
+		Version:  server["redis_version"],
+		Mode:     server["redis_mode"],
+		Role:     info["Replication"]["role"],
+		Eviction: info["Memory"]["maxmemory_policy"],
+	}
 	if v := server["valkey_version"]; v != "" {
 		s.Version, s.Mode = "Valkey "+v, server["server_mode"]
 	}

@@ -41,7 +41,8 @@ func run(t *testing.T, shared ratelimit.Shared) process {
 	t.Helper()
 	reg := prometheus.NewRegistry()
 	l := ratelimit.New(config.Default().Limits, ratelimit.Deps{
-		Log: testkit.NewLog(t, "limiter").Logger(), Metrics: reg, Shared: shared, Salt: func() []byte { return make([]byte, 32) },
+		Log: testkit.NewLog(t, "limiter").Logger(), Metrics: reg, Shared: shared,
+		Salt: func() []byte { return make([]byte, 32) },
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
@@ -135,12 +136,19 @@ func TestFiveProcessesAdmitAsMuchAsOne(t *testing.T) {
 			family          ratelimit.Family
 			custom, n, want int
 			limit           int
-		}{{ratelimit.Track, 300, 200, 200, 0}, {ratelimit.Query, 300, 100, 100, 0}, {ratelimit.Track, 300, 5, 0, 300}, {ratelimit.Query, 300, 5, 0, 300}}},
+		}{
+			{ratelimit.Track, 300, 200, 200, 0},
+			{ratelimit.Query, 300, 100, 100, 0},
+			{ratelimit.Track, 300, 5, 0, 300},
+			{ratelimit.Query, 300, 5, 0, 300},
+		}},
 		{"a higher one does not lift a family's", []struct {
 			family          ratelimit.Family
 			custom, n, want int
 			limit           int
-		}{{ratelimit.Track, 5000, 605, 600, 600}, {ratelimit.Query, 5000, 125, 120, 120}, {ratelimit.Compile, 5000, 10, 10, 0}}},
+		}{
+			{ratelimit.Track, 5000, 605, 600, 600}, {ratelimit.Query, 5000, 125, 120, 120}, {ratelimit.Compile, 5000, 10, 10, 0},
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -226,10 +234,12 @@ func TestEachProcessGoesOnWhileRedisIsAway(t *testing.T) {
 
 	// Each admits its limit less what it has admitted itself before.
 	for i, p := range processes {
-		if got, rejected := ask(t, processes[i:i+1], byKey(ratelimit.Query, 0), 130); got != 100 || rejected.Rate.Limit != 120 {
+		if got, rejected := ask(t, processes[i:i+1], byKey(ratelimit.Query, 0), 130); got != 100 ||
+			rejected.Rate.Limit != 120 {
 			t.Errorf("process %d admits %d, want 100: %v", i, got, rejected)
 		}
-		if p.metric(t, "millrace_limits_shared") != 0 || p.metric(t, "millrace_limits_local_total") < 100 || p.Detail() == "" {
+		if p.metric(t, "millrace_limits_shared") != 0 ||
+			p.metric(t, "millrace_limits_local_total") < 100 || p.Detail() == "" {
 			t.Errorf("process %d does not tell that Redis is away: %q", i, p.Detail())
 		}
 	}

@@ -98,7 +98,8 @@ func (l *Limits) Release(ctx context.Context, account, lease string) error {
 // server may answer and yet take no writes.
 func (l *Limits) Ping(ctx context.Context) error {
 	_, err := l.Settle(ctx, ratelimit.Question{
-		Account: "ping", Windows: []ratelimit.NamedLimit{{Name: "ping", Limit: ratelimit.Limit{Requests: 1, Window: time.Microsecond}}},
+		Account: "ping",
+		Windows: []ratelimit.NamedLimit{{Name: "ping", Limit: ratelimit.Limit{Requests: 1, Window: time.Microsecond}}},
 	})
 	return err
 }

@@ -72,7 +72,9 @@ func TestAWindowAdmitsItsLimitAndSlides(t *testing.T) {
 // so, the next request is rejected, and admitted after the wait that it was told.
 func slides(t *testing.T, l *redis.Limits, length time.Duration) bool {
 	t.Helper()
-	q := ratelimit.Question{Account: "key:" + length.String(), Windows: []ratelimit.NamedLimit{window("track", 600, length)}}
+	q := ratelimit.Question{
+		Account: "key:" + length.String(), Windows: []ratelimit.NamedLimit{window("track", 600, length)},
+	}
 	began := time.Now()
 	for i := range 600 {
 		if v := settle(t, l, q); v.Rejected != ratelimit.Admitted {
@@ -97,7 +99,9 @@ func TestAllIsSettledOrNothing(t *testing.T) {
 	t.Parallel()
 	l := open(t, services.Redis(t), patient)
 	wide, narrow := window("all", 3, time.Hour), window("query", 2, time.Minute)
-	both := ratelimit.Question{Account: "key:a", Windows: []ratelimit.NamedLimit{narrow, wide}, Slots: 2, LeaseFor: time.Minute}
+	both := ratelimit.Question{
+		Account: "key:a", Windows: []ratelimit.NamedLimit{narrow, wide}, Slots: 2, LeaseFor: time.Minute,
+	}
 	ask := func(q ratelimit.Question, lease string) int {
 		q.Lease = lease
 		return settle(t, l, q).Rejected
@@ -190,7 +194,12 @@ func TestARequestIsOneCall(t *testing.T) {
 	t.Parallel()
 	url := services.Own(t, services.KindRedis).Redis(t)
 	l, c := open(t, url, patient), client(t, url)
-	q := ratelimit.Question{Account: "key:a", Windows: []ratelimit.NamedLimit{window("track", 9999, time.Minute), window("all", 9999, time.Minute)}, Slots: 9999, LeaseFor: time.Minute}
+	q := ratelimit.Question{
+		Account:  "key:a",
+		Windows:  []ratelimit.NamedLimit{window("track", 9999, time.Minute), window("all", 9999, time.Minute)},
+		Slots:    9999,
+		LeaseFor: time.Minute,
+	}
 	settle(t, l, q) // has the script sent
 	if err := c.ConfigResetStat(t.Context()).Err(); err != nil {
 		t.Fatal(err)
@@ -298,7 +307,8 @@ func TestNoCallTakesLongerThanItsTimeout(t *testing.T) {
 func TestAnErrorAboutTheURLHoldsNoPassword(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"redis://u:hunter2@h:1/x", "redis://u:hunter2@h:1/1?nonsense=1", "http://u:hunter2@h"} {
-		if _, err := redis.Open(config.Redis{URL: config.Secret(url)}); err == nil || strings.Contains(err.Error(), "hunter2") {
+		if _, err := redis.Open(config.Redis{URL: config.Secret(url)}); err == nil ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("Open() = %v", err)
 		}
 	}
@@ -316,8 +326,9 @@ func BenchmarkSettle(b *testing.B) {
 		account := fmt.Sprintf("key:%d", serial.Add(1))
 		for pb.Next() {
 			if _, err := l.Settle(b.Context(), ratelimit.Question{
-				Account: account, Windows: []ratelimit.NamedLimit{window("track", 600, time.Minute), window("all", 300, time.Minute)},
-				Slots: 20, Lease: "x", LeaseFor: time.Minute,
+				Account: account,
+				Windows: []ratelimit.NamedLimit{window("track", 600, time.Minute), window("all", 300, time.Minute)},
+				Slots:   20, Lease: "x", LeaseFor: time.Minute,
 			}); err != nil {
 				b.Fatal(err)
 			}

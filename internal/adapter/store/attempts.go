@@ -57,7 +57,8 @@ func (s *Store) charge(ctx context.Context, now time.Time, c attempt.Charge) (wa
 	res, err := s.write.NewInsert().Model(&row).On("CONFLICT (key) DO UPDATE").
 		// What is paid for further ahead than can be was so by a clock that has been
 		// put back since: it begins anew.
-		Set("paid_until = CASE WHEN a.paid_until BETWEEN ? AND ? THEN a.paid_until ELSE ? END + ?", ms, last+interval, ms, interval).
+		Set("paid_until = CASE WHEN a.paid_until BETWEEN ? AND ? THEN a.paid_until ELSE ? END + ?", ms,
+			last+interval, ms, interval).
 		Where("a.paid_until <= ? OR a.paid_until > ?", last, last+interval).Exec(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("counting an attempt: %w", err)
@@ -66,7 +67,8 @@ func (s *Store) charge(ctx context.Context, now time.Time, c attempt.Charge) (wa
 		return 0, err
 	}
 	var paid instant
-	if err := s.write.NewSelect().Model((*attemptRow)(nil)).Column("paid_until").Where("key = ?", c.Key[:]).Scan(ctx, &paid); err != nil {
+	if err := s.write.NewSelect().Model((*attemptRow)(nil)).Column("paid_until").Where("key = ?", c.Key[:]).Scan(
+		ctx, &paid); err != nil {
 		return 0, fmt.Errorf("reading when an attempt is free: %w", err)
 	}
 	return max(time.Duration(paid.UnixMilli()-last)*time.Millisecond, time.Millisecond), nil

@@ -52,7 +52,8 @@ func (d dialect) hasSums(ctx context.Context, db bun.IDB) (bool, error) {
 	if d.name == "sqlite" {
 		q = q.TableExpr("pragma_table_info(?)", versionTable).Where("name = ?", sumColumn)
 	} else {
-		q = q.TableExpr("pg_attribute").Where("attrelid = to_regclass(?)", versionTable).Where("attname = ?", sumColumn).Where("NOT attisdropped")
+		q = q.TableExpr("pg_attribute").Where("attrelid = to_regclass(?)", versionTable).Where("attname = ?",
+			sumColumn).Where("NOT attisdropped")
 	}
 	var columns int
 	err := q.Scan(ctx, &columns)
@@ -76,7 +77,8 @@ func (s *Store) checkSums(ctx context.Context) error {
 		Checksum string `bun:"checksum"`
 	}
 	err = s.read.NewSelect().ColumnExpr("version_id").ColumnExpr("?", bun.Ident(sumColumn)).
-		TableExpr("?", bun.Ident(versionTable)).Where("? IS NOT NULL", bun.Ident(sumColumn)).OrderExpr("version_id").Scan(ctx, &applied)
+		TableExpr("?", bun.Ident(versionTable)).Where("? IS NOT NULL", bun.Ident(sumColumn)).OrderExpr("version_id").Scan(ctx,
+		&applied)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return wrapSums(err)
 	}
@@ -129,7 +131,8 @@ func (d dialect) hasAllSums(ctx context.Context, db bun.IDB, sums map[int64]stri
 	}
 	var without int
 	err := db.NewSelect().ColumnExpr("count(*)").TableExpr("?", bun.Ident(versionTable)).
-		Where("? IS NULL", bun.Ident(sumColumn)).Where("version_id IN (?)", bun.List(slices.Collect(maps.Keys(sums)))).Scan(ctx, &without)
+		Where("? IS NULL", bun.Ident(sumColumn)).Where("version_id IN (?)",
+		bun.List(slices.Collect(maps.Keys(sums)))).Scan(ctx, &without)
 	return without == 0, err
 }
 

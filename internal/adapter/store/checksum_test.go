@@ -23,7 +23,7 @@ func migratedStore(t *testing.T, url string) *Store {
 	return s
 }
 
-func (s *Store) order(t *testing.T, statement string) {
+func (s *Store) exec(t *testing.T, statement string) {
 	t.Helper()
 	if _, err := s.pools[0].ExecContext(t.Context(), statement); err != nil {
 		t.Fatalf("%s: %v", statement, err)
@@ -33,7 +33,8 @@ func (s *Store) order(t *testing.T, statement string) {
 // sums counts the versions with a checksum and those without, of migrations.
 func (s *Store) sums(t *testing.T) (with, without int) {
 	t.Helper()
-	err := s.pools[0].QueryRowContext(t.Context(), "SELECT count(checksum), count(*) - count(checksum) FROM millrace_schema WHERE version_id > 0").Scan(&with, &without)
+	err := s.pools[0].QueryRowContext(t.Context(),
+		"SELECT count(checksum), count(*) - count(checksum) FROM millrace_schema WHERE version_id > 0").Scan(&with, &without)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,9 +61,12 @@ func TestAMigrationThatWasChangedIsNamed(t *testing.T) {
 		if err := s.CheckSchema(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s.order(t, "UPDATE millrace_schema SET checksum = 'of another file' WHERE version_id = 3")
-		for what, err := range map[string]error{"Migrate": s.Migrate(t.Context()), "CheckSchema": s.CheckSchema(t.Context())} {
-			if !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), s.dialect.name+"/00003_people.sql") || !hopeless(err) {
+		s.exec(t, "UPDATE millrace_schema SET checksum = 'of another file' WHERE version_id = 3")
+		for what, err := range map[string]error{
+			"Migrate": s.Migrate(t.Context()), "CheckSchema": s.CheckSchema(t.Context()),
+		} {
+			if !errors.Is(err, ErrChanged) ||
+				!strings.Contains(err.Error(), s.dialect.name+"/00003_people.sql") || !hopeless(err) {
 				t.Errorf("%s() = %v, want that the file was changed, and that no wait helps", what, err)
 			}
 		}
@@ -83,7 +87,7 @@ func TestMigrationsWithoutAChecksumGetOne(t *testing.T) {
 			"ALTER TABLE millrace_schema DROP COLUMN checksum",
 			"UPDATE millrace_schema SET checksum = NULL WHERE version_id > 5",
 		} {
-			s.order(t, forget)
+			s.exec(t, forget)
 			if err := s.CheckSchema(t.Context()); err != nil {
 				t.Errorf("CheckSchema() after %q = %v", forget, err)
 			}
@@ -107,8 +111,9 @@ func TestVersionsThatThisProgramDoesNotKnowAreLeftAlone(t *testing.T) {
 		if s.dialect.name == "sqlite" {
 			applied = "1"
 		}
-		s.order(t, "INSERT INTO millrace_schema (version_id, is_applied) VALUES (900, "+applied+")")
-		s.order(t, "INSERT INTO millrace_schema (version_id, is_applied, checksum) VALUES (901, "+applied+", 'of a newer program')")
+		s.exec(t, "INSERT INTO millrace_schema (version_id, is_applied) VALUES (900, "+applied+")")
+		s.exec(t,
+			"INSERT INTO millrace_schema (version_id, is_applied, checksum) VALUES (901, "+applied+", 'of a newer program')")
 		if err := errors.Join(s.Migrate(t.Context()), s.CheckSchema(t.Context())); err != nil {
 			t.Error(err)
 		}

@@ -22,14 +22,17 @@ const (
 	organizationLives = "o.deleted_at IS NULL"
 	// ownerLives is a condition on what belongs to an organization, under the alias
 	// that is put in; what belongs to none lives.
-	ownerLives = "NOT EXISTS (SELECT 1 FROM organizations AS o WHERE o.id = ?.organization_id AND o.deleted_at IS NOT NULL)"
+	ownerLives = "NOT EXISTS (SELECT 1 FROM organizations AS o WHERE o.id = ?.organization_id AND o.deleted_at IS NOT " +
+		"NULL)"
 )
 
 // DeleteOrganization deletes an organization where check, which is told what it is,
 // agrees. Its invitations end; the rest stays for RestoreOrganization. It returns the
 // error of check, org.ErrNotFound, and managed.ErrChanged when version is neither 0 nor the
 // organization's.
-func (s *Store) DeleteOrganization(ctx context.Context, by audit.By, id string, version int64, now time.Time, check func(*org.Organization) error) (*org.Deletion, error) {
+func (s *Store) DeleteOrganization(
+	ctx context.Context, by audit.By, id string, version int64, now time.Time, check func(*org.Organization) error,
+) (*org.Deletion, error) {
 	var d *org.Deletion
 	err := s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.lockOrganization(ctx, id, org.ErrNotFound); err != nil {
@@ -48,7 +51,8 @@ func (s *Store) DeleteOrganization(ctx context.Context, by audit.By, id string, 
 		if d, err = tx.belongings(ctx, id); err != nil {
 			return err
 		}
-		if _, err := tx.write.NewDelete().Model((*invitationRow)(nil)).Where("organization_id = ?", id).Exec(ctx); err != nil {
+		if _, err := tx.write.NewDelete().Model((*invitationRow)(nil)).Where("organization_id = ?",
+			id).Exec(ctx); err != nil {
 			return fmt.Errorf("withdrawing the invitations of organization %s: %w", id, err)
 		}
 		o.DeletedAt = at(now).Time
@@ -75,7 +79,8 @@ func (s *Store) belongings(ctx context.Context, id string) (*org.Deletion, error
 		{&d.APIKeys, (*keyRow)(nil), "k", "k.deleted_at IS NULL AND k.revoked_at IS NULL"},
 		{&d.Links, (*linkRow)(nil), "l", "l.deleted_at IS NULL"},
 	} {
-		n, err := s.read.NewSelect().Model(c.model).Where("?.organization_id = ?", bun.Ident(c.alias), id).Where(c.more).Count(ctx)
+		n, err := s.read.NewSelect().Model(c.model).Where("?.organization_id = ?",
+			bun.Ident(c.alias), id).Where(c.more).Count(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("counting what organization %s has: %w", id, err)
 		}
@@ -88,7 +93,9 @@ func (s *Store) belongings(ctx context.Context, id string) (*org.Deletion, error
 // empty user id anybody, deleted or saw deleted. It returns org.ErrNotDeleted for one
 // that exists, and org.ErrNotFound for one that was deleted too long ago or is not the
 // user's.
-func (s *Store) RestoreOrganization(ctx context.Context, by audit.By, id, userID string, now time.Time) (*org.Organization, error) {
+func (s *Store) RestoreOrganization(
+	ctx context.Context, by audit.By, id, userID string, now time.Time,
+) (*org.Organization, error) {
 	var o *org.Organization
 	err := s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.lockAny(ctx, id, org.ErrNotFound); err != nil {
@@ -103,7 +110,8 @@ func (s *Store) RestoreOrganization(ctx context.Context, by audit.By, id, userID
 		}
 		was := o.DeletedAt
 		o.DeletedAt = time.Time{}
-		return tx.markDeleted(ctx, by, o, "restored", now, map[string]audit.Change{"deletedAt": {From: was.Format(time.RFC3339Nano)}})
+		return tx.markDeleted(ctx, by, o, "restored", now,
+			map[string]audit.Change{"deletedAt": {From: was.Format(time.RFC3339Nano)}})
 	})
 	if err != nil {
 		return nil, err
@@ -132,10 +140,13 @@ func (s *Store) mayRestore(ctx context.Context, o *org.Organization, userID stri
 }
 
 // markDeleted keeps whether an organization is deleted.
-func (s *Store) markDeleted(ctx context.Context, by audit.By, o *org.Organization, action string, now time.Time, changes map[string]audit.Change) error {
+func (s *Store) markDeleted(
+	ctx context.Context, by audit.By, o *org.Organization, action string, now time.Time, changes map[string]audit.Change,
+) error {
 	o.Version++
 	o.UpdatedAt = at(now).Time
-	if _, err := s.write.NewUpdate().Model(newOrganizationRow(o)).Column("deleted_at", "version", "updated_at").Where("id = ?", o.ID).Exec(ctx); err != nil {
+	if _, err := s.write.NewUpdate().Model(newOrganizationRow(o)).Column("deleted_at", "version", "updated_at").Where(
+		"id = ?", o.ID).Exec(ctx); err != nil {
 		return fmt.Errorf("marking organization %s as %s: %w", o.ID, action, err)
 	}
 	if err := s.Record(ctx, audit.New(by, o.ID, "organization", action, now).Of(o.ID, o.Name).With(changes)); err != nil {
@@ -156,13 +167,16 @@ func (s *Store) DeletedMemberships(ctx context.Context, userID string, after tim
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []personRow
-	if err := s.everybody(&rows).ColumnExpr("o.deleted_at").Where("m.user_id = ?", userID).Where("m.role = ?", string(org.RoleOwner)).
+	if err := s.everybody(&rows).ColumnExpr("o.deleted_at").Where("m.user_id = ?", userID).Where("m.role = ?",
+		string(org.RoleOwner)).
 		Where("o.deleted_at > ?", at(after)).Order("m.created_at", "m.organization_id").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing the deleted organizations of user %s: %w", userID, err)
 	}
 	memberships := make([]org.Membership, len(rows))
 	for i := range rows {
-		memberships[i] = org.Membership{Member: rows[i].member(), Organization: rows[i].Organization, DeletedAt: rows[i].DeletedAt.Time}
+		memberships[i] = org.Membership{
+			Member: rows[i].member(), Organization: rows[i].Organization, DeletedAt: rows[i].DeletedAt.Time,
+		}
 	}
 	return memberships, nil
 }
@@ -202,7 +216,8 @@ func (s *Store) PurgeOrganization(ctx context.Context, by audit.By, id string, n
 			return err
 		}
 		if err := tx.Announce(ctx, control.Change{
-			Kind: control.Organization, ID: id, OrganizationID: id, Version: o.Version + 1, Refs: []string{id}, Gone: true, At: now,
+			Kind: control.Organization, ID: id, OrganizationID: id, Version: o.Version + 1, Refs: []string{id}, Gone: true,
+			At: now,
 		}); err != nil {
 			return err
 		}

@@ -44,7 +44,8 @@ const domainServes = "ld.status IN ('verified', 'failing')"
 
 func newDomainRow(d *link.Domain) *domainRow {
 	return &domainRow{
-		ID: d.ID, OrganizationID: d.OrganizationID, Version: d.Version, Hostname: d.Name, Status: string(d.Status), Token: d.Token,
+		ID: d.ID, OrganizationID: d.OrganizationID, Version: d.Version, Hostname: d.Name, Status: string(d.Status),
+		Token:   d.Token,
 		RootURL: d.RootURL, NotFoundURL: d.NotFoundURL, ExpiredURL: d.ExpiredURL, CaseSensitive: d.CaseSensitive,
 		Problem: d.Problem, PointsHere: d.PointsHere, BadDays: d.BadDays,
 		CheckedAt: at(d.CheckedAt), VerifiedAt: at(d.VerifiedAt), DueAt: at(d.DueAt),
@@ -58,7 +59,8 @@ func (r *domainRow) domain() *link.Domain {
 			ID: r.ID, OrganizationID: r.OrganizationID, Name: r.Hostname, Version: r.Version,
 			CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, CreatedBy: r.CreatedBy,
 		},
-		Status: link.DomainStatus(r.Status), Token: r.Token, RootURL: r.RootURL, NotFoundURL: r.NotFoundURL, ExpiredURL: r.ExpiredURL,
+		Status: link.DomainStatus(r.Status), Token: r.Token, RootURL: r.RootURL, NotFoundURL: r.NotFoundURL,
+		ExpiredURL:    r.ExpiredURL,
 		CaseSensitive: r.CaseSensitive, Problem: r.Problem, PointsHere: r.PointsHere, BadDays: r.BadDays,
 		CheckedAt: r.CheckedAt.Time, VerifiedAt: r.VerifiedAt.Time, DueAt: r.DueAt.Time,
 	}
@@ -124,7 +126,8 @@ func (s *Store) replaceDomain(ctx context.Context, was, is *link.Domain) error {
 // that is failing, or its organization is deleted.
 func (s *Store) takeHostname(ctx context.Context, d *link.Domain) error {
 	var row domainRow
-	err := s.read.NewSelect().Model(&row).Where("ld.hostname = ?", d.Name).Where("ld.id <> ?", d.ID).Where(domainServes).Scan(ctx)
+	err := s.read.NewSelect().Model(&row).Where("ld.hostname = ?", d.Name).Where("ld.id <> ?",
+		d.ID).Where(domainServes).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -133,7 +136,8 @@ func (s *Store) takeHostname(ctx context.Context, d *link.Domain) error {
 	}
 	was := row.domain()
 	if was.Status == link.DomainVerified {
-		lives, err := s.read.NewSelect().Model((*organizationRow)(nil)).Where("o.id = ?", was.OrganizationID).Where(organizationLives).Exists(ctx)
+		lives, err := s.read.NewSelect().Model((*organizationRow)(nil)).Where("o.id = ?",
+			was.OrganizationID).Where(organizationLives).Exists(ctx)
 		if err != nil {
 			return fmt.Errorf("looking for organization %s: %w", was.OrganizationID, err)
 		}
@@ -156,14 +160,16 @@ func (s *Store) deleteDomain(ctx context.Context, by audit.By, was, is *link.Dom
 	if err := s.lockOrganization(ctx, was.OrganizationID, org.ErrNotFound); err != nil {
 		return err
 	}
-	n, err := s.read.NewSelect().Model((*linkRow)(nil)).Where("l.domain_id = ?", was.ID).Where("l.domain_id <> ''").Where("l.deleted_at IS NULL").Count(ctx)
+	n, err := s.read.NewSelect().Model((*linkRow)(nil)).Where("l.domain_id = ?",
+		was.ID).Where("l.domain_id <> ''").Where("l.deleted_at IS NULL").Count(ctx)
 	switch {
 	case err != nil:
 		return fmt.Errorf("counting the links of domain %s: %w", was.ID, err)
 	case n > 0:
 		return link.DomainInUse(int(n))
 	}
-	res, err := s.write.NewDelete().Model((*domainRow)(nil)).Where("id = ?", was.ID).Where("version = ?", was.Version).Exec(ctx)
+	res, err := s.write.NewDelete().Model((*domainRow)(nil)).Where("id = ?", was.ID).Where(
+		"version = ?", was.Version).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("removing domain %s: %w", was.ID, err)
 	}

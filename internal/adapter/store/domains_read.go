@@ -48,7 +48,8 @@ func (s *Store) ListDomains(ctx context.Context, organizationID, after string, l
 // at or before a time, the longest due first.
 func (s *Store) DueDomains(ctx context.Context, due time.Time, limit int) ([]*link.Domain, error) {
 	return s.domains(ctx, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where(domainServes).Where("ld.due_at <= ?", at(due)).Where(ownerLives, bun.Ident("ld")).Order("ld.due_at").Limit(int64(limit))
+		return q.Where(domainServes).Where("ld.due_at <= ?", at(due)).Where(ownerLives,
+			bun.Ident("ld")).Order("ld.due_at").Limit(int64(limit))
 	})
 }
 
@@ -70,7 +71,8 @@ func (s *Store) domains(ctx context.Context, which func(*bun.SelectQuery) *bun.S
 func (s *Store) CountDomains(ctx context.Context, status link.DomainStatus) (int, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	n, err := s.read.NewSelect().Model((*domainRow)(nil)).Where("ld.status = ?", string(status)).Where(ownerLives, bun.Ident("ld")).Count(ctx)
+	n, err := s.read.NewSelect().Model((*domainRow)(nil)).Where("ld.status = ?", string(status)).Where(ownerLives,
+		bun.Ident("ld")).Count(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("counting domains: %w", err)
 	}
@@ -81,7 +83,8 @@ func (s *Store) CountDomains(ctx context.Context, status link.DomainStatus) (int
 func (s *Store) ServingHosts(ctx context.Context, hosts []string) (serving []string, err error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	err = s.read.NewSelect().Model((*domainRow)(nil)).Column("hostname").Where(domainServes).Where("ld.hostname IN (?)", bun.List(hosts)).Scan(ctx, &serving)
+	err = s.read.NewSelect().Model((*domainRow)(nil)).Column("hostname").Where(domainServes).Where("ld.hostname IN (?)",
+		bun.List(hosts)).Scan(ctx, &serving)
 	if err != nil {
 		return nil, fmt.Errorf("looking which hosts are domains: %w", err)
 	}

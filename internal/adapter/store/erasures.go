@@ -47,7 +47,8 @@ func newErasureRow(e *erasure.Erasure) (*erasureRow, error) {
 		deleted = []byte("{}")
 	}
 	row := &erasureRow{
-		ID: e.ID, OrganizationID: e.OrganizationID, OwnerID: e.OwnerID, Kind: string(e.Kind), Before: at(e.Before), Days: e.Days,
+		ID: e.ID, OrganizationID: e.OrganizationID, OwnerID: e.OwnerID, Kind: string(e.Kind), Before: at(e.Before),
+		Days:   e.Days,
 		Shared: e.Shared, State: string(e.State), Deleted: string(deleted), Failures: e.Failures,
 		ActorType: string(e.By.Type), ActorID: e.By.ID, ActorName: e.By.Name,
 		RequestedAt: at(e.RequestedAt), TombstonedAt: at(e.TombstonedAt), DoneAt: at(e.DoneAt),
@@ -60,7 +61,8 @@ func newErasureRow(e *erasure.Erasure) (*erasureRow, error) {
 
 func (r *erasureRow) erasure() (*erasure.Erasure, error) {
 	e := &erasure.Erasure{
-		ID: r.ID, OrganizationID: r.OrganizationID, OwnerID: r.OwnerID, Kind: tombstone.Kind(r.Kind), Before: r.Before.Time, Days: r.Days,
+		ID: r.ID, OrganizationID: r.OrganizationID, OwnerID: r.OwnerID, Kind: tombstone.Kind(r.Kind), Before: r.Before.Time,
+		Days:   r.Days,
 		Shared: r.Shared, State: erasure.State(r.State), Failures: r.Failures,
 		By:          audit.Actor{Type: audit.ActorType(r.ActorType), ID: r.ActorID, Name: r.ActorName},
 		RequestedAt: r.RequestedAt.Time, TombstonedAt: r.TombstonedAt.Time, DoneAt: r.DoneAt.Time,
@@ -108,7 +110,8 @@ func (s *Store) SaveErasure(ctx context.Context, e *erasure.Erasure, now time.Ti
 		if err != nil {
 			return fmt.Errorf("writing down erasure %s: %w", e.ID, err)
 		}
-		res, err := tx.write.NewUpdate().Model(row).Column("stones", "shared", "state", "deleted", "failures", "tombstoned_at", "done_at").
+		res, err := tx.write.NewUpdate().Model(row).Column("stones", "shared", "state", "deleted", "failures",
+			"tombstoned_at", "done_at").
 			Where("id = ?", e.ID).Where("state <> ?", string(erasure.Done)).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("keeping erasure %s: %w", e.ID, err)
@@ -143,7 +146,8 @@ func (s *Store) purge(ctx context.Context, e *erasure.Erasure, now time.Time) er
 		return err
 	}
 	if _, err := s.write.NewDelete().Model((*websiteRow)(nil)).Where("id = ?", w.ID).
-		Where("deleted_at IS NOT NULL OR organization_id IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at IS NOT NULL)").Exec(ctx); err != nil {
+		Where("deleted_at IS NOT NULL OR organization_id IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at IS " +
+			"NOT NULL)").Exec(ctx); err != nil {
 		return fmt.Errorf("removing website %s: %w", w.ID, err)
 	}
 	return s.Record(ctx, website.PurgeEntry(w, audit.BySystem(), now))
@@ -166,16 +170,17 @@ func (s *Store) Erasure(ctx context.Context, id string) (*erasure.Erasure, error
 
 // ListErasures returns the erasures that f selects, newest first.
 func (s *Store) ListErasures(ctx context.Context, f erasure.Filter) ([]*erasure.Erasure, error) {
-	return s.erasures(ctx, "listing erasures of organization "+f.OrganizationID, func(q *bun.SelectQuery) *bun.SelectQuery {
-		q = q.Where("e.organization_id = ?", f.OrganizationID)
-		if f.OwnerID != "" {
-			q = q.Where("e.owner_id = ?", f.OwnerID)
-		}
-		if f.Before != "" {
-			q = q.Where("e.id < ?", f.Before)
-		}
-		return q.Order("e.id DESC").Limit(int64(cmp.Or(f.Limit, defaultEntries)))
-	})
+	return s.erasures(ctx, "listing erasures of organization "+f.OrganizationID,
+		func(q *bun.SelectQuery) *bun.SelectQuery {
+			q = q.Where("e.organization_id = ?", f.OrganizationID)
+			if f.OwnerID != "" {
+				q = q.Where("e.owner_id = ?", f.OwnerID)
+			}
+			if f.Before != "" {
+				q = q.Where("e.id < ?", f.Before)
+			}
+			return q.Order("e.id DESC").Limit(int64(cmp.Or(f.Limit, defaultEntries)))
+		})
 }
 
 // OpenErasures returns up to limit erasures that are not done, oldest first.
@@ -192,7 +197,9 @@ func (s *Store) AllErasures(ctx context.Context) ([]*erasure.Erasure, error) {
 	})
 }
 
-func (s *Store) erasures(ctx context.Context, doing string, selected func(*bun.SelectQuery) *bun.SelectQuery) ([]*erasure.Erasure, error) {
+func (s *Store) erasures(
+	ctx context.Context, doing string, selected func(*bun.SelectQuery) *bun.SelectQuery,
+) ([]*erasure.Erasure, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []erasureRow
@@ -216,7 +223,8 @@ func (s *Store) DeletedWebsites(ctx context.Context, by time.Time, limit int) ([
 	defer cancel()
 	var rows []websiteRow
 	if err := s.read.NewSelect().Model(&rows).ExcludeColumn(settingColumns...).
-		Where("(w.deleted_at <= ? OR w.organization_id IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at <= ?))", at(by), at(by)).
+		Where("(w.deleted_at <= ? OR w.organization_id IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at <= ?))",
+			at(by), at(by)).
 		Where("NOT EXISTS (SELECT 1 FROM erasures AS e WHERE e.owner_id = w.id AND e.kind = 'website')").
 		Order("w.deleted_at", "w.id").Limit(int64(limit)).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing websites that were deleted by %s: %w", by.UTC().Format(time.RFC3339), err)

@@ -4,25 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/uptrace/bun"
 
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
+	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
 // What of an organization's flags is evaluated, in one statement: it sees all of them as they
 // were at one time. The first part is of the set itself, and of an organization that lives.
+//
+// Definitions stay in the database of what the caller names as held, by id, version and time. So
+// no clock decides what is sent, nor how far a replica lags: what came back, was moved, or is
+// older than what is held, is sent with the rest that is not held. A name takes some 50 bytes.
 const selectContents = "SELECT 'set' AS kind, o.id AS id, '' AS website_id, COALESCE(fs.version, 0) AS version, " +
 	"h.epoch AS epoch, " +
-	"'' AS key, '' AS name, '' AS state, '' AS about, '' AS definition, 0 AS created_at, 0 AS updated_at, '' AS created_by " +
+	"'' AS key, '' AS name, '' AS state, '' AS about, '' AS definition, 0 AS created_at, 0 AS updated_at, '' AS " +
+	"created_by " +
 	"FROM organizations AS o CROSS JOIN control_head AS h LEFT JOIN flag_sets AS fs ON fs.organization_id = o.id " +
 	"WHERE o.id = ? AND " + organizationLives +
 	" UNION ALL SELECT 'flag', f.id, COALESCE(f.website_id, ''), f.version, 0, f.key, f.name, f.state, f.about, " +
-	"CASE WHEN f.updated_at >= ? THEN f.definition ELSE '' END, f.created_at, f.updated_at, f.created_by " +
+	"CASE WHEN (f.id || ':' || f.version || ':' || f.updated_at) IN (?) THEN '' ELSE f.definition END, f.created_at, " +
+	"f.updated_at, f.created_by " +
 	"FROM flags AS f WHERE f.organization_id = ? AND f.state <> ? AND " + websiteLives +
-	" UNION ALL SELECT 'segment', sg.id, COALESCE(sg.website_id, ''), sg.version, 0, sg.key, sg.name, sg.description, '', " +
-	"CASE WHEN sg.updated_at >= ? THEN sg.definition ELSE '' END, sg.created_at, sg.updated_at, sg.created_by " +
+	" UNION ALL SELECT 'segment', sg.id, COALESCE(sg.website_id, ''), sg.version, 0, sg.key, sg.name, sg.description, " +
+	"'', " +
+	"CASE WHEN (sg.id || ':' || sg.version || ':' || sg.updated_at) IN (?) THEN '' ELSE sg.definition END, " +
+	"sg.created_at, sg.updated_at, sg.created_by " +
 	"FROM flag_segments AS sg WHERE sg.organization_id = ? AND " + websiteLives
 
 // contentRow is a row of selectContents; state is the description of a segment.
@@ -36,8 +46,9 @@ type contentRow struct {
 
 // FlagSet returns the flags of an organization that are not archived, and its segments, but for
 // those of deleted websites, with how new they are; flagset.ErrGone for an organization that
-// does not exist, or was deleted. What is held in the same version is taken from there: of the
-// rest of a set, no definition leaves the database.
+// does not exist, or was deleted. What is held in the same version is taken from there, so that
+// its definition does not leave the database. It is one statement, and a second one only where
+// what is held is of another epoch.
 func (s *Store) FlagSet(ctx context.Context, organizationID string, held *flagset.Set) (*flagset.Contents, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
@@ -48,17 +59,15 @@ func (s *Store) FlagSet(ctx context.Context, organizationID string, held *flagse
 	return c, err
 }
 
-// errNotHeld says that a definition was left out that is not held: the clock of whoever changed
-// it is behind, or it was out of sight until now.
+// errNotHeld says that a definition was left out that is not held after all: a version comes again
+// with something else in another epoch, or was changed by hand.
 var errNotHeld = errors.New("a definition is not held")
 
 func (s *Store) flagSet(ctx context.Context, organizationID string, held *flagset.Set) (*flagset.Contents, error) {
-	var since int64
-	if held != nil {
-		since = held.Latest().UnixMilli()
-	}
+	flags, segments := heldVersions(held)
 	rows, err := s.read.QueryContext(ctx, selectContents, organizationID,
-		since, organizationID, string(flag.Archived), bun.Ident("f"), since, organizationID, bun.Ident("sg"))
+		bun.List(flags), organizationID, string(flag.Archived), bun.Ident("f"), bun.List(segments),
+		organizationID, bun.Ident("sg"))
 	if err != nil {
 		return nil, fmt.Errorf("reading the flags of organization %s: %w", organizationID, err)
 	}
@@ -66,8 +75,8 @@ func (s *Store) flagSet(ctx context.Context, organizationID string, held *flagse
 	var c flagset.Contents
 	for rows.Next() {
 		var r contentRow
-		err := rows.Scan(&r.kind, &r.id, &r.websiteID, &r.version, &r.epoch, &r.key, &r.name, &r.state, &r.about, &r.definition,
-			&r.createdAt, &r.updatedAt, &r.createdBy)
+		err := rows.Scan(&r.kind, &r.id, &r.websiteID, &r.version, &r.epoch, &r.key, &r.name, &r.state, &r.about,
+			&r.definition, &r.createdAt, &r.updatedAt, &r.createdBy)
 		if err == nil {
 			err = r.addTo(&c, organizationID, held)
 		}
@@ -82,9 +91,27 @@ func (s *Store) flagSet(ctx context.Context, organizationID string, held *flagse
 	case c.Mark.Epoch == 0:
 		return nil, flagset.ErrGone
 	case held != nil && c.Mark.Epoch != held.Mark.Epoch:
-		return nil, errNotHeld // versions come again with something else
+		return nil, errNotHeld
 	}
 	return &c, nil
+}
+
+// heldVersions name what is held as selectContents does; nothing of a nil set.
+func heldVersions(held *flagset.Set) (flags, segments []string) {
+	if held == nil {
+		return nil, nil
+	}
+	for r := range held.Flags() {
+		flags = append(flags, heldVersion(&r.Record))
+	}
+	for _, r := range held.Segments {
+		segments = append(segments, heldVersion(&r.Record))
+	}
+	return flags, segments
+}
+
+func heldVersion(r *managed.Record) string {
+	return r.ID + ":" + strconv.FormatInt(r.Version, 10) + ":" + strconv.FormatInt(r.UpdatedAt.UnixMilli(), 10)
 }
 
 // addTo adds what a row says, or what is held of it.

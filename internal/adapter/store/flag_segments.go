@@ -40,7 +40,8 @@ func newSegmentRow(g *flag.Segment) (*segmentRow, error) {
 	}
 	return &segmentRow{
 		ID: g.ID, OrganizationID: g.OrganizationID, WebsiteID: g.WebsiteID, Version: g.Version, Key: g.Key(), Name: g.Name,
-		Description: g.Description, Definition: string(text), CreatedAt: at(g.CreatedAt), UpdatedAt: at(g.UpdatedAt), CreatedBy: g.CreatedBy,
+		Description: g.Description, Definition: string(text), CreatedAt: at(g.CreatedAt), UpdatedAt: at(g.UpdatedAt),
+		CreatedBy:  g.CreatedBy,
 		SearchText: strings.ToLower(strings.Join([]string{g.Key(), g.Name, g.Description}, "\n")),
 	}, nil
 }
@@ -90,7 +91,9 @@ func (s *Store) CreateSegment(ctx context.Context, by audit.By, g *flag.Segment,
 
 // SaveSegment replaces was by is; one that is deleted is removed. A segment that is not at
 // was.Version any more is managed.ErrChanged, and nothing is written.
-func (s *Store) SaveSegment(ctx context.Context, by audit.By, action managed.Action, was, is *flag.Segment, fits flag.Fits) error {
+func (s *Store) SaveSegment(
+	ctx context.Context, by audit.By, action managed.Action, was, is *flag.Segment, fits flag.Fits,
+) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.lockOrganization(ctx, is.OrganizationID, org.ErrNotFound); err != nil {
 			return err
@@ -148,7 +151,8 @@ func (s *Store) SegmentsByID(ctx context.Context, organizationID string, ids []s
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return s.segmentsOf(ctx, organizationID, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("sg.id IN (?)", bun.List(ids)) })
+	return s.segmentsOf(ctx, organizationID,
+		func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("sg.id IN (?)", bun.List(ids)) })
 }
 
 // ListSegments returns the segments that f selects, without their definitions.
@@ -164,7 +168,8 @@ func (s *Store) segmentsOf(
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []segmentRow
-	q := s.read.NewSelect().Model(&rows).Where("sg.organization_id = ?", organizationID).Where(websiteLives, bun.Ident("sg"))
+	q := s.read.NewSelect().Model(&rows).Where("sg.organization_id = ?", organizationID).Where(
+		websiteLives, bun.Ident("sg"))
 	if err := selected(q).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing segments of organization %s: %w", organizationID, err)
 	}

@@ -29,7 +29,8 @@ func (s *Store) raiseFlags(ctx context.Context, organizationID string, now time.
 		return fmt.Errorf("counting a change of the flags of organization %s: %w", organizationID, err)
 	}
 	return s.Announce(ctx, control.Change{
-		Kind: control.Flags, ID: organizationID, OrganizationID: organizationID, Version: row.Version, Refs: []string{organizationID}, At: now,
+		Kind: control.Flags, ID: organizationID, OrganizationID: organizationID, Version: row.Version,
+		Refs: []string{organizationID}, At: now,
 	})
 }
 
@@ -64,7 +65,8 @@ func (s *Store) moveFlags(ctx context.Context, was, is *website.Website) error {
 		{(*flagRow)(nil), "flags", flag.MaxFlags},
 		{(*segmentRow)(nil), "segments", flag.MaxSegments},
 	} {
-		res, err := s.write.NewUpdate().Model(k.model).Set("organization_id = ?", is.OrganizationID).Where("website_id = ?", is.ID).Exec(ctx)
+		res, err := s.write.NewUpdate().Model(k.model).Set("organization_id = ?", is.OrganizationID).Where(
+			"website_id = ?", is.ID).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("moving the %s of website %s: %w", k.what, is.ID, err)
 		}
@@ -94,12 +96,14 @@ func (s *Store) FlagOutlines(ctx context.Context, organizationID string) (*flag.
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var flags []flagRow
-	if err := s.read.NewSelect().Model(&flags).Column("id", "website_id", "key", "refs").Where("f.organization_id = ?", organizationID).
+	if err := s.read.NewSelect().Model(&flags).Column("id", "website_id", "key", "refs").
+		Where("f.organization_id = ?", organizationID).
 		Where("f.state <> ?", string(flag.Archived)).Where(websiteLives, bun.Ident("f")).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("reading what the flags of organization %s refer to: %w", organizationID, err)
 	}
 	var segments []segmentRow
-	if err := s.read.NewSelect().Model(&segments).Column("id", "website_id", "key").Where("sg.organization_id = ?", organizationID).
+	if err := s.read.NewSelect().Model(&segments).Column("id", "website_id", "key").
+		Where("sg.organization_id = ?", organizationID).
 		Where(websiteLives, bun.Ident("sg")).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("reading the names of segments of organization %s: %w", organizationID, err)
 	}

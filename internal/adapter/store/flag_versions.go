@@ -33,7 +33,9 @@ type flagVersionRow struct {
 }
 
 // keepVersion keeps what a flag is now, and forgets what it was too many changes ago.
-func (s *Store) keepVersion(ctx context.Context, by audit.By, action managed.Action, was, is *flag.Flag, row *flagRow) error {
+func (s *Store) keepVersion(
+	ctx context.Context, by audit.By, action managed.Action, was, is *flag.Flag, row *flagRow,
+) error {
 	kept := &flagVersionRow{
 		FlagID: is.ID, Version: is.Version, Action: string(action),
 		Name: row.Name, State: row.State, About: row.About, Definition: row.Definition,
@@ -90,7 +92,8 @@ func (s *Store) FlagVersion(ctx context.Context, of *flag.Flag, number int64) (*
 	v := row.version()
 	then := flagRow{
 		ID: of.ID, OrganizationID: of.OrganizationID, WebsiteID: of.WebsiteID, Version: row.Version,
-		Key: of.Key(), Name: row.Name, State: row.State, About: row.About, Definition: row.Definition, CreatedAt: at(of.CreatedAt), UpdatedAt: row.MadeAt, CreatedBy: of.CreatedBy,
+		Key: of.Key(), Name: row.Name, State: row.State, About: row.About, Definition: row.Definition,
+		CreatedAt: at(of.CreatedAt), UpdatedAt: row.MadeAt, CreatedBy: of.CreatedBy,
 	}
 	v.Flag, err = then.flag()
 	return &v, err

@@ -40,7 +40,8 @@ type flagRow struct {
 func newFlagRow(f *flag.Flag) (*flagRow, error) {
 	row := &flagRow{
 		ID: f.ID, OrganizationID: f.OrganizationID, WebsiteID: f.WebsiteID, Version: f.Version, Key: f.Key(), Name: f.Name,
-		State: string(f.State), Tags: f.About.Tags, CreatedAt: at(f.CreatedAt), UpdatedAt: at(f.UpdatedAt), CreatedBy: f.CreatedBy,
+		State: string(f.State), Tags: f.About.Tags, CreatedAt: at(f.CreatedAt), UpdatedAt: at(f.UpdatedAt),
+		CreatedBy:  f.CreatedBy,
 		SearchText: strings.ToLower(strings.Join([]string{f.Key(), f.Name, f.About.Description}, "\n")),
 	}
 	for column, v := range map[*string]any{&row.About: f.About, &row.Definition: f.Definition, &row.Refs: f.Refs()} {
@@ -80,7 +81,9 @@ const websiteLives = "NOT EXISTS (SELECT 1 FROM websites AS w WHERE w.id = ?.web
 
 // CreateFlag adds a flag with its first version, its audit entry and the change event of the set.
 // Errors are those that flag.Store says.
-func (s *Store) CreateFlag(ctx context.Context, by audit.By, action managed.Action, f *flag.Flag, caps flag.Caps, fits flag.Fits) error {
+func (s *Store) CreateFlag(
+	ctx context.Context, by audit.By, action managed.Action, f *flag.Flag, caps flag.Caps, fits flag.Fits,
+) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		// Those who look at the organization's flags before they change one do it one after
 		// the other.
@@ -93,7 +96,8 @@ func (s *Store) CreateFlag(ctx context.Context, by audit.By, action managed.Acti
 		if err := tx.roomFor(ctx, (*flagRow)(nil), "flags", f.OrganizationID, 1, caps.Flags); err != nil {
 			return err
 		}
-		if _, err := tx.flagWhere(ctx, ofKey("f", f.OrganizationID, f.WebsiteID, f.Key())); !errors.Is(err, flag.ErrNotFound) {
+		if _, err := tx.flagWhere(ctx,
+			ofKey("f", f.OrganizationID, f.WebsiteID, f.Key())); !errors.Is(err, flag.ErrNotFound) {
 			return firstOf(err, flag.ErrKeyTaken)
 		}
 		if err := tx.askFits(ctx, f.OrganizationID, fits); err != nil {
@@ -113,7 +117,9 @@ func (s *Store) CreateFlag(ctx context.Context, by audit.By, action managed.Acti
 // SaveFlag replaces was by is, with its version, its audit entry and the change event of the set;
 // one that is deleted is removed. A flag that is not at was.Version any more is
 // managed.ErrChanged, and nothing is written.
-func (s *Store) SaveFlag(ctx context.Context, by audit.By, action managed.Action, was, is *flag.Flag, fits flag.Fits) error {
+func (s *Store) SaveFlag(
+	ctx context.Context, by audit.By, action managed.Action, was, is *flag.Flag, fits flag.Fits,
+) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.lockOrganization(ctx, is.OrganizationID, org.ErrNotFound); err != nil {
 			return err
@@ -141,7 +147,8 @@ func (s *Store) replace(ctx context.Context, row any, was, is *managed.Record) e
 		res, err = s.write.NewDelete().Model(row).Where("id = ?", was.ID).Where("organization_id = ?", was.OrganizationID).
 			Where("version = ?", was.Version).Exec(ctx)
 	} else {
-		res, err = s.write.NewUpdate().Model(row).ExcludeColumn("id", "organization_id", "website_id", "key", "created_at", "created_by").
+		res, err = s.write.NewUpdate().Model(row).ExcludeColumn("id", "organization_id", "website_id", "key",
+			"created_at", "created_by").
 			Where("id = ?", was.ID).Where("organization_id = ?", was.OrganizationID).Where("version = ?", was.Version).Exec(ctx)
 	}
 	if err != nil {
@@ -151,7 +158,9 @@ func (s *Store) replace(ctx context.Context, row any, was, is *managed.Record) e
 }
 
 // journalFlag keeps what a flag is now as a version, and remembers and announces the change.
-func (s *Store) journalFlag(ctx context.Context, by audit.By, action managed.Action, was, is *flag.Flag, row *flagRow) error {
+func (s *Store) journalFlag(
+	ctx context.Context, by audit.By, action managed.Action, was, is *flag.Flag, row *flagRow,
+) error {
 	if !is.Deleted() {
 		if err := s.keepVersion(ctx, by, action, was, is, row); err != nil {
 			return err
@@ -218,7 +227,9 @@ func ofKey(alias, organizationID, websiteID, key string) where {
 	if websiteID == "" {
 		return where{"?.organization_id = ? AND ?.website_id IS NULL AND ?.key = ?", []any{a, organizationID, a, a, key}}
 	}
-	return where{"?.organization_id = ? AND ?.website_id = ? AND ?.key = ?", []any{a, organizationID, a, websiteID, a, key}}
+	return where{
+		"?.organization_id = ? AND ?.website_id = ? AND ?.key = ?", []any{a, organizationID, a, websiteID, a, key},
+	}
 }
 
 // readAll makes nouns of rows.
@@ -265,7 +276,8 @@ func (s *Store) FlagsByID(ctx context.Context, organizationID string, ids []stri
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	return s.flagsOf(ctx, organizationID, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("f.id IN (?)", bun.List(ids)) })
+	return s.flagsOf(ctx, organizationID,
+		func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("f.id IN (?)", bun.List(ids)) })
 }
 
 // ListFlags returns the flags that f selects, without their definitions.

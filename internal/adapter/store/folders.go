@@ -73,9 +73,11 @@ func (s *Store) SaveFolder(ctx context.Context, by audit.By, action managed.Acti
 		var res sql.Result
 		var err error
 		if is.Deleted() {
-			res, err = tx.write.NewDelete().Model((*folderRow)(nil)).Where("id = ?", was.ID).Where("version = ?", was.Version).Exec(ctx)
+			res, err = tx.write.NewDelete().Model((*folderRow)(nil)).Where("id = ?", was.ID).Where(
+				"version = ?", was.Version).Exec(ctx)
 		} else {
-			res, err = tx.write.NewUpdate().Model(newFolderRow(is)).ExcludeColumn("id", "organization_id", "created_at", "created_by").
+			res, err = tx.write.NewUpdate().Model(newFolderRow(is)).ExcludeColumn("id", "organization_id",
+				"created_at", "created_by").
 				Where("id = ?", was.ID).Where("version = ?", was.Version).Exec(ctx)
 		}
 		if err != nil {

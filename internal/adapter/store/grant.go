@@ -80,7 +80,8 @@ func (s *Store) personStanding(ctx context.Context, g *audit.Grant) (found audit
 	if err := s.touch(ctx, (*userRow)(nil), g.UserID); err != nil {
 		return found, err
 	}
-	sessions, err := s.write.NewSelect().Model((*sessionRow)(nil)).Where("s.id = ?", g.SessionID).Where("s.user_id = ?", g.UserID).
+	sessions, err := s.write.NewSelect().Model((*sessionRow)(nil)).Where("s.id = ?", g.SessionID).
+		Where("s.user_id = ?", g.UserID).
 		Where("s.expires_at > ?", at(s.opts.Now())).Count(ctx)
 	if err != nil {
 		return found, fmt.Errorf("looking at session %s: %w", g.SessionID, err)
@@ -90,7 +91,8 @@ func (s *Store) personStanding(ctx context.Context, g *audit.Grant) (found audit
 		return found, nil
 	}
 	var row memberRow
-	err = s.write.NewSelect().Model(&row).Where("m.organization_id = ?", g.OrganizationID).Where("m.user_id = ?", g.UserID).Scan(ctx)
+	err = s.write.NewSelect().Model(&row).Where("m.organization_id = ?", g.OrganizationID).Where(
+		"m.user_id = ?", g.UserID).Scan(ctx)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return found, fmt.Errorf("looking at member %s of organization %s: %w", g.UserID, g.OrganizationID, err)
 	}

@@ -103,9 +103,11 @@ func (s *Store) inspectPostgres(ctx context.Context, st *State) error {
 	st.ReadOnly = readOnly == "on"
 	may := func(right string) string { return "has_table_privilege(c.oid, '" + right + "')" }
 	err = s.read.NewSelect().ColumnExpr("c.relname").TableExpr("pg_class AS c").
-		Where("c.relkind = 'r'").Where("c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass(?))", versionTable).
+		Where("c.relkind = 'r'").
+		Where("c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass(?))", versionTable).
 		Where("c.relname <> ?", versionTable).
-		Where("NOT (? AND ? AND ? AND ?)", bun.Safe(may("SELECT")), bun.Safe(may("INSERT")), bun.Safe(may("UPDATE")), bun.Safe(may("DELETE"))).
+		Where("NOT (? AND ? AND ? AND ?)", bun.Safe(may("SELECT")), bun.Safe(may("INSERT")), bun.Safe(may("UPDATE")),
+			bun.Safe(may("DELETE"))).
 		OrderExpr("c.relname").Scan(ctx, &st.Lacking)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil

@@ -42,7 +42,9 @@ func (r *invitationRow) invitation() *org.Invitation {
 // error of check, org.ErrMemberExists for the address of a member,
 // org.ErrTooManyInvitations, and org.ErrNotFound for an organization that does
 // not exist.
-func (s *Store) CreateInvitation(ctx context.Context, by audit.By, i *org.Invitation, check func(earlier org.Role) error) error {
+func (s *Store) CreateInvitation(
+	ctx context.Context, by audit.By, i *org.Invitation, check func(earlier org.Role) error,
+) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.lockOrganization(ctx, i.OrganizationID, org.ErrNotFound); err != nil {
 			return err
@@ -63,7 +65,8 @@ func (s *Store) CreateInvitation(ctx context.Context, by audit.By, i *org.Invita
 			Where("email = ? OR expires_at <= ?", i.Email, at(i.CreatedAt)).Exec(ctx); err != nil {
 			return fmt.Errorf("replacing invitations of organization %s: %w", i.OrganizationID, err)
 		}
-		open, err := tx.write.NewSelect().Model((*invitationRow)(nil)).Where("i.organization_id = ?", i.OrganizationID).Count(ctx)
+		open, err := tx.write.NewSelect().Model((*invitationRow)(nil)).Where("i.organization_id = ?",
+			i.OrganizationID).Count(ctx)
 		if err != nil {
 			return fmt.Errorf("counting invitations of organization %s: %w", i.OrganizationID, err)
 		}
@@ -83,7 +86,8 @@ func (s *Store) CreateInvitation(ctx context.Context, by audit.By, i *org.Invita
 
 // mayReplace asks check of an open invitation of the same address.
 func (s *Store) mayReplace(ctx context.Context, i *org.Invitation, check func(earlier org.Role) error) error {
-	earlier, err := s.invitationWhere(ctx, "i.organization_id = ? AND i.email = ? AND i.expires_at > ?", i.OrganizationID, i.Email, at(i.CreatedAt))
+	earlier, err := s.invitationWhere(ctx, "i.organization_id = ? AND i.email = ? AND i.expires_at > ?", i.OrganizationID,
+		i.Email, at(i.CreatedAt))
 	if errors.Is(err, org.ErrInvitationNotFound) {
 		return nil
 	}
@@ -95,7 +99,9 @@ func (s *Store) mayReplace(ctx context.Context, i *org.Invitation, check func(ea
 
 // ListInvitations returns at most limit open invitations of an organization in
 // the order of their ids, those after the given one.
-func (s *Store) ListInvitations(ctx context.Context, organizationID, after string, limit int, now time.Time) ([]org.Invitation, error) {
+func (s *Store) ListInvitations(
+	ctx context.Context, organizationID, after string, limit int, now time.Time,
+) ([]org.Invitation, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []invitationRow
@@ -112,9 +118,12 @@ func (s *Store) ListInvitations(ctx context.Context, organizationID, after strin
 
 // RevokeInvitation withdraws an invitation where check, which is told the role it
 // offers, agrees. It returns the error of check and org.ErrInvitationNotFound.
-func (s *Store) RevokeInvitation(ctx context.Context, by audit.By, organizationID, id string, now time.Time, check func(role org.Role) error) error {
+func (s *Store) RevokeInvitation(
+	ctx context.Context, by audit.By, organizationID, id string, now time.Time, check func(role org.Role) error,
+) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
-		i, err := tx.invitationWhere(ctx, "i.organization_id = ? AND i.id = ? AND i.expires_at > ?", organizationID, id, at(now))
+		i, err := tx.invitationWhere(ctx, "i.organization_id = ? AND i.id = ? AND i.expires_at > ?",
+			organizationID, id, at(now))
 		if err != nil {
 			return err
 		}
@@ -133,7 +142,9 @@ func (s *Store) RevokeInvitation(ctx context.Context, by audit.By, organizationI
 // org.ErrInvitationNotFound, as with any other token and with one whose inviter could
 // not issue it any more. It also returns the errors
 // of AddMember and org.ErrUserNotFound.
-func (s *Store) AcceptInvitation(ctx context.Context, by audit.By, hash token.Hash, userID string, now time.Time) (*org.Membership, error) {
+func (s *Store) AcceptInvitation(
+	ctx context.Context, by audit.By, hash token.Hash, userID string, now time.Time,
+) (*org.Membership, error) {
 	var membership *org.Membership
 	err := s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		u, err := tx.UserByID(ctx, userID)
@@ -204,7 +215,9 @@ func (s *Store) useUp(ctx context.Context, i *org.Invitation) error {
 	return mustTouch(res, org.ErrInvitationNotFound)
 }
 
-func (s *Store) invitationFor(ctx context.Context, hash token.Hash, email string, now time.Time) (*org.Invitation, error) {
+func (s *Store) invitationFor(
+	ctx context.Context, hash token.Hash, email string, now time.Time,
+) (*org.Invitation, error) {
 	return s.invitationWhere(ctx, "i.token_hash = ? AND i.email = ? AND i.expires_at > ?", hash[:], email, at(now))
 }
 
@@ -220,7 +233,9 @@ func (s *Store) invitationWhere(ctx context.Context, where string, args ...any) 
 	return row.invitation(), nil
 }
 
-func (s *Store) recordInvitation(ctx context.Context, by audit.By, i *org.Invitation, action string, now time.Time) error {
+func (s *Store) recordInvitation(
+	ctx context.Context, by audit.By, i *org.Invitation, action string, now time.Time,
+) error {
 	return s.Record(ctx, audit.New(by, i.OrganizationID, "invitation", action, now).
 		Of(i.ID, i.Email).With(map[string]audit.Change{"role": {To: string(i.Role)}}))
 }

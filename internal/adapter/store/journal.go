@@ -54,7 +54,9 @@ var (
 
 // journal remembers and announces a change of a record of a noun: was is nil for a new
 // one.
-func journal[R managed.Kept](ctx context.Context, tx *Store, noun *managed.Noun[R], by audit.By, action managed.Action, was, is R) error {
+func journal[R managed.Kept](
+	ctx context.Context, tx *Store, noun *managed.Noun[R], by audit.By, action managed.Action, was, is R,
+) error {
 	if err := tx.Record(ctx, noun.Entry(by, action, was, is)); err != nil {
 		return err
 	}

@@ -68,7 +68,10 @@ func newKeyRow(k *apikey.Key) *keyRow {
 
 func (r *keyRow) key() (*apikey.Key, error) {
 	k := &apikey.Key{
-		Record: managed.Record{ID: r.ID, OrganizationID: r.OrganizationID, Version: r.Version, Name: r.Name, DeletedAt: r.DeletedAt.Time, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, CreatedBy: r.CreatedBy}, WebsiteID: r.WebsiteID,
+		Record: managed.Record{
+			ID: r.ID, OrganizationID: r.OrganizationID, Version: r.Version, Name: r.Name, DeletedAt: r.DeletedAt.Time,
+			CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, CreatedBy: r.CreatedBy,
+		}, WebsiteID: r.WebsiteID,
 		Start: r.Start, OldHashUntil: r.OldHashUntil.Time, Scopes: r.Scopes,
 		RateLimit: apikey.RateLimit{
 			Enabled: r.RateLimitEnabled, Limit: r.RateLimit, Window: time.Duration(r.RateWindowSeconds) * time.Second,
@@ -209,8 +212,10 @@ func withStatus(q *bun.SelectQuery, status apikey.Status, now time.Time) *bun.Se
 		return q.Where("k.revoked_at IS NOT NULL")
 	}
 	slack := apikey.IdleSlack.Milliseconds()
-	const expired = "(coalesce(k.expires_at <= ?, FALSE) OR (k.idle_expiry_days > 0 AND ? + k.idle_expiry_days * 86400000 + " +
-		"CASE WHEN coalesce(k.last_used_at, 0) > coalesce(k.rotated_at, k.created_at) THEN k.last_used_at ELSE coalesce(k.rotated_at, k.created_at) END <= ?))"
+	const expired = "(coalesce(k.expires_at <= ?, FALSE) OR (k.idle_expiry_days > 0 AND ? + k.idle_expiry_days * " +
+		"86400000 + " +
+		"CASE WHEN coalesce(k.last_used_at, 0) > coalesce(k.rotated_at, k.created_at) THEN k.last_used_at ELSE " +
+		"coalesce(k.rotated_at, k.created_at) END <= ?))"
 	q = q.Where("k.revoked_at IS NULL")
 	if status == apikey.Expired {
 		return q.Where(expired, at(now), slack, at(now))
@@ -232,7 +237,8 @@ func (s *Store) TouchKeys(ctx context.Context, uses []apikey.Use) error {
 		rows[i] = "(?, ?)"
 		args = append(args, u.KeyID, at(u.At))
 	}
-	query := "WITH u (id, used) AS (VALUES " + strings.Join(rows, ", ") + ") UPDATE api_keys SET last_used_at = u.used FROM u " +
+	query := "WITH u (id, used) AS (VALUES " + strings.Join(rows, ", ") +
+		") UPDATE api_keys SET last_used_at = u.used FROM u " +
 		"WHERE api_keys.id = u.id AND coalesce(api_keys.last_used_at, 0) < u.used"
 	if _, err := s.write.NewRaw(query, args...).Exec(ctx); err != nil {
 		return fmt.Errorf("noting the use of %d API keys: %w", len(uses), err)

@@ -42,7 +42,8 @@ func (s *Store) TakeLease(ctx context.Context, name, holder string, seen lease.S
 	var res sql.Result
 	var err error
 	if seen == (lease.State{}) {
-		res, err = s.write.NewInsert().Model(&leaseRow{Name: name, Holder: holder, Count: 1}).On("CONFLICT DO NOTHING").Exec(ctx)
+		res, err = s.write.NewInsert().Model(&leaseRow{Name: name, Holder: holder, Count: 1}).On(
+			"CONFLICT DO NOTHING").Exec(ctx)
 	} else {
 		res, err = s.write.NewUpdate().Model((*leaseRow)(nil)).Set("holder = ?", holder).Set("beat = ?", seen.Count+1).
 			Where("name = ?", name).Where("holder = ?", seen.Holder).Where("beat = ?", seen.Count).Exec(ctx)

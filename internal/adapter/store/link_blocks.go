@@ -26,7 +26,9 @@ type linkBlockRow struct {
 }
 
 func (r *linkBlockRow) block() link.Block {
-	return link.Block{Kind: link.BlockKind(r.Kind), Name: r.Name, Reason: r.Reason, CreatedAt: r.CreatedAt.Time, CreatedBy: r.CreatedBy}
+	return link.Block{
+		Kind: link.BlockKind(r.Kind), Name: r.Name, Reason: r.Reason, CreatedAt: r.CreatedAt.Time, CreatedBy: r.CreatedBy,
+	}
 }
 
 // What is blocked, as a condition on links under the alias l, and as the ids of links: the
@@ -37,7 +39,8 @@ const (
 	linkBlocked = "coalesce((SELECT TRUE FROM link_blocks AS lb WHERE lb.kind = 'link' AND lb.name = l.slug_key), " +
 		"(SELECT TRUE FROM link_hosts AS lh WHERE lh.link_id = l.id AND " +
 		"coalesce((SELECT TRUE FROM link_blocks AS lb WHERE lb.kind = 'host' AND lb.name = lh.host), FALSE) LIMIT 1), FALSE)"
-	blockedLinks = "SELECT bl.id FROM link_blocks AS lb JOIN links AS bl ON bl.slug_key = lb.name WHERE lb.kind = 'link' UNION ALL " +
+	blockedLinks = "SELECT bl.id FROM link_blocks AS lb JOIN links AS bl ON bl.slug_key = lb.name WHERE lb.kind = " +
+		"'link' UNION ALL " +
 		"SELECT lh.link_id FROM link_blocks AS lb JOIN link_hosts AS lh ON lh.host = lb.name WHERE lb.kind = 'host'"
 )
 
@@ -51,7 +54,9 @@ func (s *Store) BlockLinks(ctx context.Context, by audit.By, b link.Block) (*lin
 		if err != nil {
 			return err
 		}
-		row := linkBlockRow{Kind: string(b.Kind), Name: b.Name, Reason: b.Reason, CreatedAt: at(b.CreatedAt), CreatedBy: b.CreatedBy}
+		row := linkBlockRow{
+			Kind: string(b.Kind), Name: b.Name, Reason: b.Reason, CreatedAt: at(b.CreatedAt), CreatedBy: b.CreatedBy,
+		}
 		res, err := tx.write.NewInsert().Model(&row).On("CONFLICT (kind, name) DO NOTHING").Exec(ctx)
 		if err == nil {
 			done.Changed, err = touched(res)
@@ -84,7 +89,8 @@ func (s *Store) UnblockLinks(ctx context.Context, by audit.By, b link.Block, now
 			return err
 		}
 		done.Links = of.links
-		res, err := tx.write.NewDelete().Model((*linkBlockRow)(nil)).Where("kind = ?", b.Kind).Where("name = ?", b.Name).Exec(ctx)
+		res, err := tx.write.NewDelete().Model((*linkBlockRow)(nil)).Where("kind = ?", b.Kind).Where(
+			"name = ?", b.Name).Exec(ctx)
 		if err == nil {
 			done.Changed, err = touched(res)
 		}
@@ -121,8 +127,9 @@ func (s *Store) concerned(ctx context.Context, b link.Block) (of concern, err er
 		err = s.read.NewRaw("SELECT count(*) FROM link_hosts AS lh JOIN links AS l ON l.id = lh.link_id "+
 			"WHERE lh.host = ? AND l.deleted_at IS NULL", b.Name).Scan(ctx, &of.links)
 	} else {
-		err = s.read.NewRaw("SELECT l.id, coalesce(l.organization_id, ''), l.name, CASE WHEN l.deleted_at IS NULL THEN 1 ELSE 0 END "+
-			"FROM links AS l WHERE l.slug_key = ?", b.Name).Scan(ctx, &of.id, &of.organizationID, &of.name, &of.links)
+		err = s.read.NewRaw(
+			"SELECT l.id, coalesce(l.organization_id, ''), l.name, CASE WHEN l.deleted_at IS NULL THEN 1 ELSE 0 END "+
+				"FROM links AS l WHERE l.slug_key = ?", b.Name).Scan(ctx, &of.id, &of.organizationID, &of.name, &of.links)
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -135,7 +142,9 @@ func (s *Store) concerned(ctx context.Context, b link.Block) (of concern, err er
 
 // journalBlock remembers that something was blocked or unblocked, and has those who serve
 // links look again at what is.
-func (s *Store) journalBlock(ctx context.Context, by audit.By, of concern, b link.Block, action string, now time.Time) error {
+func (s *Store) journalBlock(
+	ctx context.Context, by audit.By, of concern, b link.Block, action string, now time.Time,
+) error {
 	entry := audit.New(by, of.organizationID, link.Noun.Type, action, now).Of(of.id, of.name)
 	if b.Kind == link.BlockHost {
 		entry = audit.New(by, "", "linkHost", action, now).Of(b.Name, b.Name)
@@ -159,7 +168,8 @@ func (s *Store) keepBlocked(ctx context.Context, was, is *link.Link) error {
 		return nil
 	}
 	res, err := s.write.NewRaw("INSERT INTO link_blocks (kind, name, reason, created_at, created_by) "+
-		"SELECT kind, ?, reason, created_at, created_by FROM link_blocks WHERE kind = 'link' AND name = ? ON CONFLICT (kind, name) DO NOTHING",
+		"SELECT kind, ?, reason, created_at, created_by FROM link_blocks WHERE kind = 'link' AND name = ? ON CONFLICT "+
+		"(kind, name) DO NOTHING",
 		is.Key(), was.Key()).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("keeping link %s blocked: %w", is.ID, err)
@@ -207,7 +217,8 @@ func (s *Store) hostnames(ctx context.Context, ids []string) (map[string]string,
 		return nil, nil
 	}
 	var rows []struct{ ID, Hostname string }
-	if err := s.read.NewRaw("SELECT id, hostname FROM link_domains WHERE id IN (?)", bun.List(ids)).Scan(ctx, &rows); err != nil {
+	if err := s.read.NewRaw("SELECT id, hostname FROM link_domains WHERE id IN (?)", bun.List(ids)).Scan(
+		ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading hosts of short links: %w", err)
 	}
 	names := make(map[string]string, len(rows))
@@ -237,7 +248,9 @@ func (s *Store) ServingDomain(ctx context.Context, hostname string) (*link.Serve
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	d := &link.ServedDomain{Hostname: hostname}
-	err := s.read.NewRaw("SELECT ld.id, ld.organization_id, ld.case_sensitive FROM link_domains AS ld WHERE ld.hostname = ? AND "+domainServes, hostname).Scan(ctx, &d.ID, &d.OrganizationID, &d.CaseSensitive)
+	err := s.read.NewRaw(
+		"SELECT ld.id, ld.organization_id, ld.case_sensitive FROM link_domains AS ld WHERE ld.hostname = ? AND "+domainServes,
+		hostname).Scan(ctx, &d.ID, &d.OrganizationID, &d.CaseSensitive)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, link.ErrNotFound
 	}

@@ -71,7 +71,8 @@ func (s *Store) noteLinks(ctx context.Context, now time.Time, changes ...link.Ch
 		return nil
 	}
 	var last int64
-	if err := s.write.NewRaw("UPDATE link_changes_head SET seq = seq + ? RETURNING seq", len(changes)).Scan(ctx, &last); err != nil {
+	if err := s.write.NewRaw("UPDATE link_changes_head SET seq = seq + ? RETURNING seq", len(changes)).Scan(
+		ctx, &last); err != nil {
 		return fmt.Errorf("numbering %d changes of links: %w", len(changes), err)
 	}
 	first := last - int64(len(changes)) + 1
@@ -110,7 +111,8 @@ func (s *Store) pruneLinkChanges(ctx context.Context, last int64, now time.Time)
 func (s *Store) LinkCursor(ctx context.Context) (c link.Cursor, err error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	err = s.read.NewSelect().Model((*linkChangeRow)(nil)).Column("seq", "mark").Order("lc.seq DESC").Limit(1).Scan(ctx, &c.Seq, &c.Mark)
+	err = s.read.NewSelect().Model((*linkChangeRow)(nil)).Column("seq", "mark").Order("lc.seq DESC").Limit(1).Scan(ctx,
+		&c.Seq, &c.Mark)
 	if err != nil {
 		return c, fmt.Errorf("reading where the changes of links have come to: %w", err)
 	}
@@ -124,7 +126,8 @@ func (s *Store) LinkChanges(ctx context.Context, after link.Cursor, limit int) (
 	defer cancel()
 	var rows []linkChangeRow
 	// The change that was seen last comes too: it must be the one that it was.
-	if err := s.read.NewSelect().Model(&rows).Where("lc.seq >= ?", after.Seq).Order("lc.seq").Limit(int64(limit) + 1).Scan(ctx); err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err := s.read.NewSelect().Model(&rows).Where("lc.seq >= ?", after.Seq).Order("lc.seq").Limit(int64(limit) +
+		1).Scan(ctx); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, after, fmt.Errorf("reading changes of links: %w", err)
 	}
 	if len(rows) == 0 || rows[0].Seq != after.Seq || rows[0].Mark != after.Mark {
@@ -136,7 +139,8 @@ func (s *Store) LinkChanges(ctx context.Context, after link.Cursor, limit int) (
 			return nil, after, link.ErrChangesLost
 		}
 		after = link.Cursor{Seq: r.Seq, Mark: r.Mark}
-		changes = append(changes, link.Change{OrganizationID: r.OrganizationID, LinkID: r.LinkID, SlugKey: r.SlugKey, Version: r.Version})
+		changes = append(changes,
+			link.Change{OrganizationID: r.OrganizationID, LinkID: r.LinkID, SlugKey: r.SlugKey, Version: r.Version})
 	}
 	return changes, after, nil
 }

@@ -9,9 +9,11 @@ import (
 
 // What serves: domains that were proved, of organizations that live, also those that could
 // not be proved again lately.
-const selectDirectory = "SELECT ld.id, ld.organization_id, ld.hostname, ld.root_url, ld.not_found_url, ld.expired_url, " +
+const selectDirectory = "SELECT ld.id, ld.organization_id, ld.hostname, ld.root_url, ld.not_found_url, " +
+	"ld.expired_url, " +
 	"ld.case_sensitive FROM link_domains AS ld WHERE " + domainServes +
-	" AND ld.organization_id NOT IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at IS NOT NULL) ORDER BY ld.hostname"
+	" AND ld.organization_id NOT IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at IS NOT NULL) ORDER BY " +
+	"ld.hostname"
 
 // LinkDirectory returns the domains that serve short links, and all that is blocked.
 func (s *Store) LinkDirectory(ctx context.Context) (*link.Directory, error) {

@@ -27,7 +27,8 @@ func (s *Store) noteHosts(ctx context.Context, was, is *link.Link) error {
 			return err
 		}
 	}
-	if err := s.read.NewRaw("SELECT "+linkBlocked+" FROM links AS l WHERE l.id = ?", is.ID).Scan(ctx, &is.Blocked); err != nil {
+	if err := s.read.NewRaw("SELECT "+linkBlocked+" FROM links AS l WHERE l.id = ?", is.ID).Scan(ctx,
+		&is.Blocked); err != nil {
 		return fmt.Errorf("looking whether link %s is blocked: %w", is.ID, err)
 	}
 	return nil
@@ -42,7 +43,8 @@ func (s *Store) replaceHosts(ctx context.Context, links []*link.Link) error {
 			rows = append(rows, linkHostRow{LinkID: l.ID, Host: host})
 		}
 	}
-	if _, err := s.write.NewDelete().Model((*linkHostRow)(nil)).Where("link_id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+	if _, err := s.write.NewDelete().Model((*linkHostRow)(nil)).Where("link_id IN (?)",
+		bun.List(ids)).Exec(ctx); err != nil {
 		return fmt.Errorf("forgetting where %d links led: %w", len(links), err)
 	}
 	for some := range slices.Chunk(rows, journalAtOnce) {
@@ -76,7 +78,8 @@ func (s *Store) fillLinkHosts(ctx context.Context) error {
 // and has noted it.
 func (s *Store) fillSomeHosts(ctx context.Context, after string) (last string, more bool, err error) {
 	var rows []linkRow
-	q := s.write.NewSelect().Model(&rows).Where("l.hosts_version <> l.version").Where("l.id > ?", after).Order("l.id").Limit(fillAtOnce)
+	q := s.write.NewSelect().Model(&rows).Where("l.hosts_version <> l.version").Where("l.id > ?",
+		after).Order("l.id").Limit(fillAtOnce)
 	if s.dialect.name == "postgres" { // SQLite has one writer
 		q = q.For("UPDATE")
 	}
@@ -98,7 +101,8 @@ func (s *Store) fillSomeHosts(ctx context.Context, after string) (last string, m
 	if err := s.replaceHosts(ctx, links); err != nil {
 		return "", false, err
 	}
-	if _, err := s.write.NewRaw("UPDATE links SET hosts_version = version WHERE id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
+	if _, err := s.write.NewRaw("UPDATE links SET hosts_version = version WHERE id IN (?)",
+		bun.List(ids)).Exec(ctx); err != nil {
 		return "", false, fmt.Errorf("noting of %d links that their hosts are noted: %w", len(ids), err)
 	}
 	return ids[len(ids)-1], len(ids) == fillAtOnce, nil

@@ -23,7 +23,8 @@ func TestOfLinksOfBeforeItIsNotedWhereTheyLead(t *testing.T) {
 		if _, err := s.pools[0].ExecContext(t.Context(), `INSERT INTO links
 			(id, version, slug, slug_key, url, name, enabled, expired_url, max_clicks, password_hash, redirect_status, forward_query,
 			created_at, updated_at, created_by, search_text, rules)
-			VALUES (?, 1, ?, ?, ?, '', TRUE, '', 0, '', 302, TRUE, 0, 0, '', '', ?)`, id, id, id, "https://www.shop.example/"+id, rules); err != nil {
+			VALUES (?, 1, ?, ?, ?, '', TRUE, '', 0, '', 302, TRUE, 0, 0, '', '', ?)`, id, id, id,
+			"https://www.shop.example/"+id, rules); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,14 +36,16 @@ func TestOfLinksOfBeforeItIsNotedWhereTheyLead(t *testing.T) {
 			Host  string
 			Links int
 		}
-		if err := s.read.NewRaw("SELECT host, count(*) AS links FROM link_hosts GROUP BY host ORDER BY host").Scan(t.Context(), &rows); err != nil {
+		if err := s.read.NewRaw("SELECT host, count(*) AS links FROM link_hosts GROUP BY host ORDER BY host").Scan(
+			t.Context(), &rows); err != nil {
 			t.Fatal(err)
 		}
 		got := map[string]int{}
 		for _, r := range rows {
 			got[r.Host] = r.Links
 		}
-		if diff := cmp.Diff(map[string]int{"example": links - 1, "shop.example": links - 1, "www.shop.example": links - 1}, got); diff != "" {
+		if diff := cmp.Diff(
+			map[string]int{"example": links - 1, "shop.example": links - 1, "www.shop.example": links - 1}, got); diff != "" {
 			t.Fatalf("hosts (-want +got):\n%s", diff)
 		}
 	}

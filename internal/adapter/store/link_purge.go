@@ -21,7 +21,8 @@ const linkDue = "(deleted_at <= ? OR organization_id IS NULL)"
 func (s *Store) PurgeableLinks(ctx context.Context, deleted time.Time, limit int) (ids []string, err error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	if err := s.read.NewSelect().Model((*linkRow)(nil)).Column("id").Where(linkDue, at(deleted)).Limit(int64(limit)).Scan(ctx, &ids); err != nil {
+	if err := s.read.NewSelect().Model((*linkRow)(nil)).Column("id").Where(linkDue, at(deleted)).Limit(int64(limit)).Scan(
+		ctx, &ids); err != nil {
 		return nil, fmt.Errorf("listing links that were deleted by %s: %w", deleted.UTC().Format(time.RFC3339), err)
 	}
 	return ids, nil
@@ -57,7 +58,8 @@ func (s *Store) journalPurged(ctx context.Context, by audit.By, rows []linkRow, 
 		}
 		changes[i] = link.Change{OrganizationID: r.OrganizationID, LinkID: r.ID, SlugKey: r.SlugKey, Version: r.Version + 1}
 		announced[i] = control.Change{
-			Kind: link.Noun.Kind, ID: r.ID, OrganizationID: r.OrganizationID, Version: r.Version + 1, Refs: []string{r.SlugKey}, Gone: true, At: now,
+			Kind: link.Noun.Kind, ID: r.ID, OrganizationID: r.OrganizationID, Version: r.Version + 1, Refs: []string{r.SlugKey},
+			Gone: true, At: now,
 		}
 	}
 	if err := s.Record(ctx, entries...); err != nil {

@@ -62,12 +62,15 @@ func newLinkRow(l *link.Link) (*linkRow, error) {
 		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, DomainID: l.DomainID, Slug: l.Slug, SlugKey: l.Key(),
 		URL: l.URL, Name: l.Name, FolderID: l.FolderID, Tags: l.Tags, ExternalID: l.ExternalID, Enabled: l.Enabled,
 		StartsAt: at(l.StartsAt), ExpiresAt: at(l.ExpiresAt), ExpiredURL: l.ExpiredURL, MaxClicks: l.MaxClicks,
-		PasswordHash: l.PasswordHash, RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery, Secret: hex.EncodeToString(l.Secret),
+		PasswordHash: l.PasswordHash, RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery,
+		Secret:    hex.EncodeToString(l.Secret),
 		CreatedAt: at(l.CreatedAt), UpdatedAt: at(l.UpdatedAt), DeletedAt: at(l.DeletedAt), CreatedBy: l.CreatedBy,
 		HostsVersion: l.Version,
 		SearchText:   strings.ToLower(strings.Join([]string{l.Slug, l.Name, l.URL, l.ExternalID}, "\n")),
 	}
-	for column, v := range map[*string]any{&row.UTM: l.UTM, &row.Rules: orEmpty(l.Rules), &row.Variants: orEmpty(l.Variants), &row.Preview: l.Preview} {
+	for column, v := range map[*string]any{
+		&row.UTM: l.UTM, &row.Rules: orEmpty(l.Rules), &row.Variants: orEmpty(l.Variants), &row.Preview: l.Preview,
+	} {
 		text, err := json.Marshal(v)
 		if err != nil {
 			return nil, fmt.Errorf("writing down link %s: %w", l.ID, err)
@@ -91,11 +94,15 @@ func (r *linkRow) link() (*link.Link, error) {
 			ID: r.ID, OrganizationID: r.OrganizationID, Name: r.Name, Version: r.Version,
 			CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, DeletedAt: r.DeletedAt.Time, CreatedBy: r.CreatedBy,
 		},
-		DomainID: r.DomainID, Hostname: r.Hostname, CaseSensitive: r.CaseSensitive, Slug: r.Slug, URL: r.URL, FolderID: r.FolderID, Tags: r.Tags, ExternalID: r.ExternalID, Enabled: r.Enabled,
+		DomainID: r.DomainID, Hostname: r.Hostname, CaseSensitive: r.CaseSensitive, Slug: r.Slug, URL: r.URL,
+		FolderID: r.FolderID, Tags: r.Tags, ExternalID: r.ExternalID, Enabled: r.Enabled,
 		StartsAt: r.StartsAt.Time, ExpiresAt: r.ExpiresAt.Time, ExpiredURL: r.ExpiredURL, MaxClicks: r.MaxClicks,
-		PasswordHash: r.PasswordHash, RedirectStatus: r.RedirectStatus, ForwardQuery: r.ForwardQuery, Uses: r.Uses, Blocked: r.Blocked,
+		PasswordHash: r.PasswordHash, RedirectStatus: r.RedirectStatus, ForwardQuery: r.ForwardQuery, Uses: r.Uses,
+		Blocked: r.Blocked,
 	}
-	for column, v := range map[*string]any{&r.UTM: &l.UTM, &r.Rules: &l.Rules, &r.Variants: &l.Variants, &r.Preview: &l.Preview} {
+	for column, v := range map[*string]any{
+		&r.UTM: &l.UTM, &r.Rules: &l.Rules, &r.Variants: &l.Variants, &r.Preview: &l.Preview,
+	} {
 		if *column == "[]" {
 			continue // read as none
 		}
@@ -147,7 +154,9 @@ func (s *Store) CreateLink(ctx context.Context, by audit.By, l *link.Link, caps 
 // SaveLink replaces was by is, with its audit entry. A link that is not at was.Version any
 // more is managed.ErrChanged, and nothing is written; other errors are those of CreateLink.
 // How many of its clicks are used up is not touched.
-func (s *Store) SaveLink(ctx context.Context, by audit.By, action managed.Action, was, is *link.Link, caps link.Caps) error {
+func (s *Store) SaveLink(
+	ctx context.Context, by audit.By, action managed.Action, was, is *link.Link, caps link.Caps,
+) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.lockOrganization(ctx, is.OrganizationID, org.ErrNotFound); err != nil {
 			return err
@@ -196,7 +205,8 @@ func (s *Store) SaveLink(ctx context.Context, by audit.By, action managed.Action
 func (s *Store) takeSlug(ctx context.Context, l *link.Link) error {
 	key := l.Key()
 	if l.DomainID == "" {
-		_, err := s.write.NewRaw("INSERT INTO link_slugs (slug_key, organization_id) VALUES (?, ?) ON CONFLICT (slug_key) DO NOTHING",
+		_, err := s.write.NewRaw(
+			"INSERT INTO link_slugs (slug_key, organization_id) VALUES (?, ?) ON CONFLICT (slug_key) DO NOTHING",
 			key, l.OrganizationID).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("taking the slug of link %s: %w", l.ID, err)
@@ -261,7 +271,8 @@ func (s *Store) LinkByID(ctx context.Context, id string) (*link.Link, error) {
 // LinkByExternalID returns an organization's link that is not deleted, or
 // link.ErrNotFound.
 func (s *Store) LinkByExternalID(ctx context.Context, organizationID, externalID string) (*link.Link, error) {
-	return s.linkWhere(ctx, "l.organization_id = ? AND l.external_id = ? AND l.deleted_at IS NULL", organizationID, externalID)
+	return s.linkWhere(ctx, "l.organization_id = ? AND l.external_id = ? AND l.deleted_at IS NULL",
+		organizationID, externalID)
 }
 
 // LinkByKey returns an organization's link that is not deleted, or link.ErrNotFound.
@@ -276,7 +287,8 @@ func (s *Store) linkWhere(ctx context.Context, where string, args ...any) (*link
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var row linkRow
-	err := withDomain(s.read.NewSelect().Model(&row).ColumnExpr("?TableColumns").ColumnExpr(used+" AS uses").ColumnExpr(linkBlocked+" AS blocked")).Where(where, args...).
+	err := withDomain(s.read.NewSelect().Model(&row).ColumnExpr("?TableColumns").ColumnExpr(used+" AS uses").
+		ColumnExpr(linkBlocked+" AS blocked")).Where(where, args...).
 		Where(ownerLives, bun.Ident("l")).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, link.ErrNotFound
@@ -292,7 +304,8 @@ func (s *Store) ListLinks(ctx context.Context, f link.Filter) ([]*link.Link, err
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []linkRow
-	q := withDomain(s.read.NewSelect().Model(&rows).ColumnExpr("?TableColumns").ColumnExpr(used+" AS uses").ColumnExpr(linkBlocked+" AS blocked")).
+	q := withDomain(s.read.NewSelect().Model(&rows).ColumnExpr("?TableColumns").ColumnExpr(used+" AS uses").
+		ColumnExpr(linkBlocked+" AS blocked")).
 		Where("l.organization_id = ?", f.OrganizationID)
 	if f.Domain != "" {
 		q = q.Where("l.domain_id = ?", f.DomainID).Where("l.domain_id <> ''")
@@ -307,7 +320,8 @@ func (s *Store) ListLinks(ctx context.Context, f link.Filter) ([]*link.Link, err
 		q = q.Where("l.folder_id IS NULL")
 	}
 	if f.Tag != "" {
-		q = q.Where("l.id IN (SELECT lt.link_id FROM link_tags AS lt WHERE lt.organization_id = ? AND lt.tag = ?)", f.OrganizationID, f.Tag)
+		q = q.Where("l.id IN (SELECT lt.link_id FROM link_tags AS lt WHERE lt.organization_id = ? AND lt.tag = ?)",
+			f.OrganizationID, f.Tag)
 	}
 	if f.Search != "" {
 		q = q.Where("l.search_text LIKE ? ESCAPE '!'", "%"+escapeLike(strings.ToLower(f.Search))+"%")

@@ -23,7 +23,9 @@ type memberRow struct {
 }
 
 func (r *memberRow) member() org.Member {
-	return org.Member{OrganizationID: r.OrganizationID, UserID: r.UserID, Role: org.Role(r.Role), CreatedAt: r.CreatedAt.Time}
+	return org.Member{
+		OrganizationID: r.OrganizationID, UserID: r.UserID, Role: org.Role(r.Role), CreatedAt: r.CreatedAt.Time,
+	}
 }
 
 // personRow is a member with columns of the user and of the organization.
@@ -94,7 +96,8 @@ func (s *Store) ListMemberships(ctx context.Context, userID string) ([]org.Membe
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []personRow
-	if err := s.people(&rows).Where("m.user_id = ?", userID).Order("m.created_at", "m.organization_id").Scan(ctx); err != nil {
+	if err := s.people(&rows).Where("m.user_id = ?", userID).Order("m.created_at",
+		"m.organization_id").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing the places of user %s: %w", userID, err)
 	}
 	memberships := make([]org.Membership, len(rows))
@@ -108,7 +111,10 @@ func (s *Store) ListMemberships(ctx context.Context, userID string) ([]org.Membe
 // before, agrees; a role that the member has already changes nothing. It returns
 // the error of check, org.ErrMemberNotFound, and org.ErrLastOwner when nobody
 // else is an owner.
-func (s *Store) SetRole(ctx context.Context, by audit.By, organizationID, userID string, role org.Role, now time.Time, check func(from org.Role) error) (*org.Person, error) {
+func (s *Store) SetRole(
+	ctx context.Context, by audit.By, organizationID, userID string, role org.Role, now time.Time,
+	check func(from org.Role) error,
+) (*org.Person, error) {
 	var p *org.Person
 	err := s.Change(ctx, by, func(ctx context.Context, tx *Store) (err error) {
 		if p, err = tx.memberToChange(ctx, organizationID, userID, check); err != nil || p.Role == role {
@@ -120,7 +126,8 @@ func (s *Store) SetRole(ctx context.Context, by audit.By, organizationID, userID
 			Where("organization_id = ?", organizationID).Where("user_id = ?", userID).Exec(ctx); err != nil {
 			return fmt.Errorf("changing the role of member %s: %w", userID, err)
 		}
-		if err := tx.recordMember(ctx, by, p, "updated", now, map[string]audit.Change{"role": {From: string(from), To: string(role)}}); err != nil {
+		if err := tx.recordMember(ctx, by, p, "updated", now,
+			map[string]audit.Change{"role": {From: string(from), To: string(role)}}); err != nil {
 			return err
 		}
 		return tx.afterPowerLost(ctx, organizationID, userID, from, role)
@@ -134,7 +141,9 @@ func (s *Store) SetRole(ctx context.Context, by audit.By, organizationID, userID
 // RemoveMember takes a user's membership in an organization away, with the errors of
 // SetRole. It returns the API keys that the user made in it, and revokes them where
 // that is wanted.
-func (s *Store) RemoveMember(ctx context.Context, by audit.By, d org.Departure, now time.Time, check func(from org.Role) error) (*org.MadeKeys, error) {
+func (s *Store) RemoveMember(
+	ctx context.Context, by audit.By, d org.Departure, now time.Time, check func(from org.Role) error,
+) (*org.MadeKeys, error) {
 	var made *org.MadeKeys
 	err := s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		p, err := tx.memberToChange(ctx, d.OrganizationID, d.UserID, check)
@@ -172,7 +181,9 @@ func (s *Store) keysLeft(ctx context.Context, by audit.By, d org.Departure, now 
 // memberToChange returns a member whom check lets be changed, and keeps others
 // from changing members of the organization until the transaction ends: two
 // owners who remove each other at once would leave none.
-func (s *Store) memberToChange(ctx context.Context, organizationID, userID string, check func(from org.Role) error) (*org.Person, error) {
+func (s *Store) memberToChange(
+	ctx context.Context, organizationID, userID string, check func(from org.Role) error,
+) (*org.Person, error) {
 	if err := s.lockOrganization(ctx, organizationID, org.ErrMemberNotFound); err != nil {
 		return nil, err
 	}
@@ -230,7 +241,8 @@ func (s *Store) lockAny(ctx context.Context, id string, missing error) error {
 }
 
 func (s *Store) lockWhere(ctx context.Context, id, condition string, missing error) error {
-	res, err := s.write.NewUpdate().Model((*organizationRow)(nil)).Where("id = ?", id).Where(condition).Set("name = name").Exec(ctx)
+	res, err := s.write.NewUpdate().Model((*organizationRow)(nil)).Where("id = ?",
+		id).Where(condition).Set("name = name").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("locking organization %s: %w", id, err)
 	}
@@ -261,6 +273,8 @@ func (s *Store) person(ctx context.Context, organizationID, userID string) (*org
 	return &p, nil
 }
 
-func (s *Store) recordMember(ctx context.Context, by audit.By, p *org.Person, action string, now time.Time, changes map[string]audit.Change) error {
+func (s *Store) recordMember(
+	ctx context.Context, by audit.By, p *org.Person, action string, now time.Time, changes map[string]audit.Change,
+) error {
 	return s.Record(ctx, audit.New(by, p.OrganizationID, "member", action, now).Of(p.UserID, p.Email).With(changes))
 }

@@ -66,7 +66,8 @@ func (s *Store) schemaVersion(ctx context.Context) (version int64, err error) {
 	if err := exists.Scan(ctx, &tables); err != nil || tables == 0 {
 		return 0, err
 	}
-	err = s.read.NewSelect().ColumnExpr("coalesce(max(version_id), 0)").TableExpr("?", bun.Ident(versionTable)).Scan(ctx, &version)
+	err = s.read.NewSelect().ColumnExpr("coalesce(max(version_id), 0)").TableExpr("?", bun.Ident(versionTable)).Scan(ctx,
+		&version)
 	return version, err
 }
 
@@ -76,7 +77,8 @@ func (s *Store) schemaVersion(ctx context.Context) (version int64, err error) {
 // as that backup takes. So it gives up soon, which leaves nothing behind, lets the
 // others by and tries again.
 func migratePostgres(ctx context.Context, d dialect, pool *sql.DB, log *slog.Logger) error {
-	p, err := provider(d, goose.DialectPostgres, pool, goose.WithSessionLocker(advisoryLock{schemaLock, "another migration of the metadata store", log}))
+	p, err := provider(d, goose.DialectPostgres, pool,
+		goose.WithSessionLocker(advisoryLock{schemaLock, "another migration of the metadata store", log}))
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,9 @@ type moveRow struct {
 // with it. The change is made where the grants of by and also hold. It returns the errors of
 // SaveWebsite, org.ErrNotFound when there is no such organization, and managed.TooMany when
 // that would have more flags or segments than it may.
-func (s *Store) MoveWebsite(ctx context.Context, by audit.By, was, is *website.Website, also *audit.Grant) (revoked int, err error) {
+func (s *Store) MoveWebsite(
+	ctx context.Context, by audit.By, was, is *website.Website, also *audit.Grant,
+) (revoked int, err error) {
 	err = s.InTx(ctx, func(ctx context.Context, tx *Store) error {
 		// Both in one order, before the person: two who move something the other way
 		// do not wait for each other.

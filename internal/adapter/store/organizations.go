@@ -33,14 +33,16 @@ type organizationRow struct {
 func newOrganizationRow(o *org.Organization) *organizationRow {
 	return &organizationRow{
 		ID: o.ID, Name: o.Name, Slug: o.Slug, LogoURL: o.LogoURL, Timezone: o.Timezone,
-		CreatedBy: o.CreatedBy, Version: o.Version, CreatedAt: at(o.CreatedAt), UpdatedAt: at(o.UpdatedAt), DeletedAt: at(o.DeletedAt),
+		CreatedBy: o.CreatedBy, Version: o.Version, CreatedAt: at(o.CreatedAt), UpdatedAt: at(o.UpdatedAt),
+		DeletedAt: at(o.DeletedAt),
 	}
 }
 
 func (r *organizationRow) organization() *org.Organization {
 	return &org.Organization{
 		ID: r.ID, Name: r.Name, Slug: r.Slug, LogoURL: r.LogoURL, Timezone: r.Timezone,
-		CreatedBy: r.CreatedBy, Version: r.Version, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, DeletedAt: r.DeletedAt.Time,
+		CreatedBy: r.CreatedBy, Version: r.Version, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time,
+		DeletedAt: r.DeletedAt.Time,
 	}
 }
 
@@ -89,7 +91,8 @@ func (s *Store) ListOrganizations(ctx context.Context) ([]*org.Organization, err
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []organizationRow
-	if err := s.read.NewSelect().Model(&rows).Where("o.id <> ?", org.ReservedID).Where(organizationLives).Order("o.id").Scan(ctx); err != nil {
+	if err := s.read.NewSelect().Model(&rows).Where("o.id <> ?",
+		org.ReservedID).Where(organizationLives).Order("o.id").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing organizations: %w", err)
 	}
 	all := make([]*org.Organization, len(rows))
@@ -104,7 +107,9 @@ func (s *Store) ListOrganizations(ctx context.Context) ([]*org.Organization, err
 // version. It returns the error of change, org.ErrNotFound, org.ErrSlugTaken, and
 // managed.ErrChanged when version is neither 0 nor the organization's or when another
 // change comes in between.
-func (s *Store) UpdateOrganization(ctx context.Context, by audit.By, id string, version int64, now time.Time, change func(*org.Organization) error) (*org.Organization, error) {
+func (s *Store) UpdateOrganization(
+	ctx context.Context, by audit.By, id string, version int64, now time.Time, change func(*org.Organization) error,
+) (*org.Organization, error) {
 	var o *org.Organization
 	err := s.Change(ctx, by, func(ctx context.Context, tx *Store) (err error) {
 		if o, err = tx.OrganizationByID(ctx, id); err != nil {
@@ -128,7 +133,9 @@ func (s *Store) UpdateOrganization(ctx context.Context, by audit.By, id string, 
 	return o, nil
 }
 
-func (s *Store) keepOrganization(ctx context.Context, by audit.By, o *org.Organization, now time.Time, changes map[string]audit.Change) error {
+func (s *Store) keepOrganization(
+	ctx context.Context, by audit.By, o *org.Organization, now time.Time, changes map[string]audit.Change,
+) error {
 	was := o.Version
 	o.Version++
 	o.UpdatedAt = at(now).Time
@@ -144,7 +151,8 @@ func (s *Store) keepOrganization(ctx context.Context, by audit.By, o *org.Organi
 	if err := mustTouch(res, managed.ErrChanged); err != nil {
 		return err
 	}
-	if err := s.Record(ctx, audit.New(by, o.ID, "organization", "updated", now).Of(o.ID, o.Name).With(changes)); err != nil {
+	if err := s.Record(ctx,
+		audit.New(by, o.ID, "organization", "updated", now).Of(o.ID, o.Name).With(changes)); err != nil {
 		return err
 	}
 	return s.Announce(ctx, control.Change{

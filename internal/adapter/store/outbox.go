@@ -56,7 +56,8 @@ func (s *Store) ControlHead(ctx context.Context) (control.Head, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var h control.Head
-	if err := s.read.NewSelect().Table("control_head").Column("epoch", "relayed").Scan(ctx, &h.Epoch, &h.Relayed); err != nil {
+	if err := s.read.NewSelect().Table("control_head").Column("epoch", "relayed").Scan(ctx,
+		&h.Epoch, &h.Relayed); err != nil {
 		return control.Head{}, fmt.Errorf("reading the outbox's head: %w", err)
 	}
 	return h, nil
@@ -67,7 +68,8 @@ func (s *Store) ControlHead(ctx context.Context) (control.Head, error) {
 func (s *Store) RaiseEpoch(ctx context.Context, to int64) error {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	if _, err := s.write.NewUpdate().Table("control_head").Set("epoch = ?", to).Where("epoch < ?", to).Exec(ctx); err != nil {
+	if _, err := s.write.NewUpdate().Table("control_head").Set("epoch = ?", to).Where("epoch < ?",
+		to).Exec(ctx); err != nil {
 		return fmt.Errorf("beginning epoch %d of the metadata store: %w", to, err)
 	}
 	return nil

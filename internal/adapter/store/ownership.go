@@ -11,7 +11,9 @@ import (
 // CreateOwned adds an organization and makes a user its owner, where check, which is
 // told the user's other memberships, agrees. It returns the error of check, and those of
 // CreateOrganization and AddMember.
-func (s *Store) CreateOwned(ctx context.Context, by audit.By, o *org.Organization, userID string, check func([]org.Membership) error) error {
+func (s *Store) CreateOwned(
+	ctx context.Context, by audit.By, o *org.Organization, userID string, check func([]org.Membership) error,
+) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		if err := tx.touch(ctx, (*userRow)(nil), userID); err != nil { // whose memberships are counted
 			return err
@@ -26,13 +28,16 @@ func (s *Store) CreateOwned(ctx context.Context, by audit.By, o *org.Organizatio
 		if err := tx.CreateOrganization(ctx, by, o); err != nil {
 			return err
 		}
-		return tx.AddMember(ctx, by, &org.Member{OrganizationID: o.ID, UserID: userID, Role: org.RoleOwner, CreatedAt: o.CreatedAt})
+		return tx.AddMember(ctx, by,
+			&org.Member{OrganizationID: o.ID, UserID: userID, Role: org.RoleOwner, CreatedAt: o.CreatedAt})
 	})
 }
 
 // TransferOwnership makes one member an owner, and gives another one, who has to be
 // an owner, a role. It returns the errors of SetRole.
-func (s *Store) TransferOwnership(ctx context.Context, by audit.By, t org.Transfer, now time.Time) (owner, former *org.Person, err error) {
+func (s *Store) TransferOwnership(
+	ctx context.Context, by audit.By, t org.Transfer, now time.Time,
+) (owner, former *org.Person, err error) {
 	err = s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		o, err := tx.OrganizationByID(ctx, t.OrganizationID)
 		if err != nil {

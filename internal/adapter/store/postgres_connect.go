@@ -27,12 +27,14 @@ func postgresConfig(settings config.Store) (*pgx.ConnConfig, error) {
 	}
 	cfg, err := pgx.ParseConfig(text)
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, credential.Reject("store.url", nil, fmt.Sprintf("the file %s that it names cannot be read: %v", file.Path, file.Err))
+		return nil, credential.Reject("store.url", nil,
+			fmt.Sprintf("the file %s that it names cannot be read: %v", file.Path, file.Err))
 	}
 	u, notURL := url.Parse(text)
 	if err != nil || notURL != nil {
 		// The parser's text may quote a part of the password.
-		return nil, errors.New("the PostgreSQL URL cannot be read; percent-encode special characters in user name and password")
+		return nil,
+			errors.New("the PostgreSQL URL cannot be read; percent-encode special characters in user name and password")
 	}
 	if err := setPassword(cfg, settings, u); err != nil {
 		return nil, err
@@ -59,7 +61,8 @@ func encrypt(cfg *pgx.ConnConfig, settings config.Store, u *url.URL) error {
 		return nil
 	}
 	if mode := u.Query().Get("sslmode"); mode != "" && mode != "verify-full" {
-		return credential.Reject(tlsKey+".enabled", nil, "store.url says sslmode="+mode+", which is less; leave one of them out")
+		return credential.Reject(tlsKey+".enabled", nil,
+			"store.url says sslmode="+mode+", which is less; leave one of them out")
 	}
 	var err error
 	if cfg.TLSConfig, err = credential.Client(tlsKey, settings.TLS, cfg.Host); err != nil {
@@ -113,9 +116,11 @@ func explain(settings config.Store, err error) error {
 func explainResponse(err error, code string) error {
 	switch code {
 	case "28P01":
-		return credential.Reject("store.password", err, "the server does not let the user of store.url in with it, or with the password in the URL")
+		return credential.Reject("store.password", err,
+			"the server does not let the user of store.url in with it, or with the password in the URL")
 	case "28000":
-		return credential.Reject("store.url", err, "the server does not let its user in from here; it may ask for TLS (store.tls.enabled) or for a client certificate (store.tls.cert_file)")
+		return credential.Reject("store.url", err, "the server does not let its user in from here; it may ask for TLS "+
+			"(store.tls.enabled) or for a client certificate (store.tls.cert_file)")
 	case "3D000":
 		return credential.Reject("store.url", err, "there is no such database")
 	}

@@ -20,7 +20,8 @@ func TestPostgreSQLStoreWorksAgainWhenItsServerIsBack(t *testing.T) {
 	t.Parallel()
 	server := services.Own(t, services.KindPostgres)
 	const password = "S3cret"
-	s, err := store.Open(t.Context(), withPassword(t, server.Database(t), password), store.Options{Timeout: 30 * time.Second})
+	s, err := store.Open(t.Context(), withPassword(t, server.Database(t), password),
+		store.Options{Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

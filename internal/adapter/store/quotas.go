@@ -95,7 +95,9 @@ func quotaless(err error) error {
 
 // SetQuota gives an organization a quota of its own, or quota.Default, and returns
 // it. It decides nothing: whoever counts does.
-func (s *Store) SetQuota(ctx context.Context, by audit.By, organizationID string, events int64, now time.Time) (*quota.Quota, error) {
+func (s *Store) SetQuota(
+	ctx context.Context, by audit.By, organizationID string, events int64, now time.Time,
+) (*quota.Quota, error) {
 	var q *quota.Quota
 	err := s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		return tx.changeQuota(ctx, organizationID, func(ctx context.Context, tx *Store, found *quota.Quota) error {
@@ -126,7 +128,9 @@ func ownQuota(events int64) map[string]any {
 // CountQuota applies count to an organization's quota as it is now and keeps what
 // became of it, with the change event when it was decided. It is quota.ErrNotFound when
 // there is no such organization.
-func (s *Store) CountQuota(ctx context.Context, organizationID string, now time.Time, count func(*quota.Quota) quota.Outcome) error {
+func (s *Store) CountQuota(
+	ctx context.Context, organizationID string, now time.Time, count func(*quota.Quota) quota.Outcome,
+) error {
 	return s.changeQuota(ctx, organizationID, func(ctx context.Context, tx *Store, q *quota.Quota) error {
 		if !count(q).Decided {
 			return nil
@@ -143,7 +147,9 @@ func changeOf(q *quota.Quota, now time.Time) control.Change {
 }
 
 // changeQuota changes a quota as it is now, one change at a time.
-func (s *Store) changeQuota(ctx context.Context, organizationID string, change func(ctx context.Context, tx *Store, q *quota.Quota) error) error {
+func (s *Store) changeQuota(
+	ctx context.Context, organizationID string, change func(ctx context.Context, tx *Store, q *quota.Quota) error,
+) error {
 	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
 		// What was stored counts on while an organization is deleted and may be restored.
 		if err := tx.lockAny(ctx, organizationID, quota.ErrNotFound); err != nil {
@@ -187,7 +193,9 @@ func (s *Store) QuotaStates(ctx context.Context) (control.Snapshot, error) {
 }
 
 // Owners returns an organization's name and the addresses of its owners.
-func (s *Store) Owners(ctx context.Context, organizationID string) (organization string, addresses []string, err error) {
+func (s *Store) Owners(
+	ctx context.Context, organizationID string,
+) (organization string, addresses []string, err error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var rows []personRow

@@ -17,7 +17,8 @@ func (s *Store) LimitedWebsites(ctx context.Context, after string, limit int) ([
 	defer cancel()
 	var rows []websiteRow
 	// The setting is not in the column where it has its default.
-	if err := s.read.NewSelect().Model(&rows).Column("id", "settings").Where("CAST(w.settings AS TEXT) LIKE '%\"dataRetentionDays\":%'").
+	if err := s.read.NewSelect().Model(&rows).Column("id", "settings").
+		Where("CAST(w.settings AS TEXT) LIKE '%\"dataRetentionDays\":%'").
 		Where("w.id > ?", after).Order("w.id").Limit(int64(limit)).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("listing the websites that keep events for a number of days: %w", err)
 	}
@@ -33,7 +34,8 @@ func keptDays(settings string) int {
 	var kept struct {
 		Days int `json:"dataRetentionDays"`
 	}
-	if err := json.Unmarshal([]byte(settings), &kept); err != nil || kept.Days < 1 || kept.Days > website.MaxRetentionDays {
+	if err := json.Unmarshal([]byte(settings), &kept); err != nil || kept.Days < 1 ||
+		kept.Days > website.MaxRetentionDays {
 		return 0
 	}
 	return kept.Days

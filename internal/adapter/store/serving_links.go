@@ -15,9 +15,12 @@ import (
 // an organization that lives; one whose organization was removed belongs to none. Rows are
 // scanned without reflection: a host reads a million of them before it is ready.
 const (
-	selectServed = "SELECT l.id, l.organization_id, l.domain_id, l.version, l.slug_key, l.url, l.expired_url, l.enabled, l.starts_at, l.expires_at, " +
-		"l.max_clicks, l.password_hash, l.redirect_status, l.forward_query, l.utm, l.rules, l.variants, l.preview, l.secret FROM links AS l WHERE "
-	linkServes = "l.deleted_at IS NULL AND l.organization_id IS NOT NULL AND l.organization_id NOT IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at IS NOT NULL)"
+	selectServed = "SELECT l.id, l.organization_id, l.domain_id, l.version, l.slug_key, l.url, l.expired_url, " +
+		"l.enabled, l.starts_at, l.expires_at, " +
+		"l.max_clicks, l.password_hash, l.redirect_status, l.forward_query, l.utm, l.rules, l.variants, l.preview, " +
+		"l.secret FROM links AS l WHERE "
+	linkServes = "l.deleted_at IS NULL AND l.organization_id IS NOT NULL AND l.organization_id NOT IN (SELECT o.id " +
+		"FROM organizations AS o WHERE o.deleted_at IS NOT NULL)"
 )
 
 // ServingLinks returns up to limit links that a host answers for, also those that are not
@@ -88,8 +91,9 @@ func (r *servedRow) scan(rows *sql.Rows) error {
 	r.Targets = nil
 	if r.columns == nil {
 		r.columns = []any{
-			&r.ID, &r.OrganizationID, &r.DomainID, &r.Version, &r.SlugKey, &r.URL, &r.ExpiredURL, &r.Enabled, &r.starts, &r.expires,
-			&r.MaxClicks, &r.PasswordHash, &r.RedirectStatus, &r.ForwardQuery, &r.utm, &r.rules, &r.variants, &r.preview, &r.secret,
+			&r.ID, &r.OrganizationID, &r.DomainID, &r.Version, &r.SlugKey, &r.URL, &r.ExpiredURL, &r.Enabled, &r.starts,
+			&r.expires, &r.MaxClicks, &r.PasswordHash, &r.RedirectStatus, &r.ForwardQuery, &r.utm, &r.rules, &r.variants,
+			&r.preview, &r.secret,
 		}
 	}
 	if err := rows.Scan(r.columns...); err != nil {
@@ -138,8 +142,9 @@ func (r *servedRow) decode() error {
 func (s *Store) UseLink(ctx context.Context, id string, maxClicks int64) (ok bool, err error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	res, err := s.write.NewRaw("INSERT INTO link_uses (link_id, used) SELECT ?, 1 WHERE ? > 0 ON CONFLICT (link_id) DO UPDATE "+
-		"SET used = link_uses.used + 1 WHERE link_uses.used < ?", id, maxClicks, maxClicks).Exec(ctx)
+	res, err := s.write.NewRaw(
+		"INSERT INTO link_uses (link_id, used) SELECT ?, 1 WHERE ? > 0 ON CONFLICT (link_id) DO UPDATE "+
+			"SET used = link_uses.used + 1 WHERE link_uses.used < ?", id, maxClicks, maxClicks).Exec(ctx)
 	if s.dialect.violation(err) == foreignKeyViolation {
 		return false, link.ErrNotFound
 	}

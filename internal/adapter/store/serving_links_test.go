@@ -16,7 +16,8 @@ func BenchmarkServingLinks(b *testing.B) {
 	if err := s.Migrate(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := s.pools[0].ExecContext(b.Context(), `INSERT INTO organizations (id, name, version, created_at, updated_at) VALUES ('org_0', 'n', 1, 0, 0)`); err != nil {
+	if _, err := s.pools[0].ExecContext(b.Context(),
+		`INSERT INTO organizations (id, name, version, created_at, updated_at) VALUES ('org_0', 'n', 1, 0, 0)`); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := s.pools[0].ExecContext(b.Context(), `INSERT INTO links

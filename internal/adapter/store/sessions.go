@@ -128,7 +128,8 @@ func (s *Store) ListSessions(ctx context.Context, userID string) ([]session.Sess
 // EndSession ends a session of a user; one that the user does not have is
 // session.ErrNotFound.
 func (s *Store) EndSession(ctx context.Context, by audit.By, userID, id string, now time.Time) error {
-	n, err := s.endSessions(ctx, by, userID, now, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("id = ?", id) })
+	n, err := s.endSessions(ctx, by, userID, now,
+		func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("id = ?", id) })
 	if err == nil && n == 0 {
 		return session.ErrNotFound
 	}
@@ -138,10 +139,13 @@ func (s *Store) EndSession(ctx context.Context, by audit.By, userID, id string, 
 // EndSessions ends every session of a user but one, which may be empty, and
 // returns how many.
 func (s *Store) EndSessions(ctx context.Context, by audit.By, userID, except string, now time.Time) (int, error) {
-	return s.endSessions(ctx, by, userID, now, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("id <> ?", except) })
+	return s.endSessions(ctx, by, userID, now,
+		func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("id <> ?", except) })
 }
 
-func (s *Store) endSessions(ctx context.Context, by audit.By, userID string, now time.Time, which func(*bun.DeleteQuery) *bun.DeleteQuery) (ended int, err error) {
+func (s *Store) endSessions(
+	ctx context.Context, by audit.By, userID string, now time.Time, which func(*bun.DeleteQuery) *bun.DeleteQuery,
+) (ended int, err error) {
 	err = s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		u, err := tx.UserByID(ctx, userID)
 		if errors.Is(err, org.ErrUserNotFound) {
@@ -170,7 +174,9 @@ func (s *Store) endSessions(ctx context.Context, by audit.By, userID string, now
 	return ended, err
 }
 
-func (s *Store) recordSession(ctx context.Context, by audit.By, id string, u *org.User, action string, now time.Time) error {
+func (s *Store) recordSession(
+	ctx context.Context, by audit.By, id string, u *org.User, action string, now time.Time,
+) error {
 	return s.recordPerson(ctx, u.ID, audit.New(by, "", "session", action, now).Of(id, u.Email))
 }
 

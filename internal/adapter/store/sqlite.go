@@ -64,7 +64,9 @@ func sqlitePool(path string, conns int) (*sql.DB, error) {
 	// BEGIN IMMEDIATE takes the write lock at once; a transaction that began as a
 	// reader would fail, not wait, when another process wrote in between.
 	query := url.Values{"_pragma": sqlitePragmas, "_txlock": {"immediate"}}
-	dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: query.Encode()}
+	dsn := url.URL{
+		Scheme: "file", Opaque: (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath(), RawQuery: query.Encode(),
+	}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", path, err)

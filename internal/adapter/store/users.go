@@ -102,7 +102,8 @@ func (s *Store) CreateAccount(ctx context.Context, by audit.By, u *org.User, o *
 		if err := tx.CreateOrganization(ctx, by, o); err != nil {
 			return err
 		}
-		return tx.AddMember(ctx, by, &org.Member{OrganizationID: o.ID, UserID: u.ID, Role: org.RoleOwner, CreatedAt: u.CreatedAt})
+		return tx.AddMember(ctx, by,
+			&org.Member{OrganizationID: o.ID, UserID: u.ID, Role: org.RoleOwner, CreatedAt: u.CreatedAt})
 	})
 }
 
@@ -172,7 +173,9 @@ func (s *Store) ResetUser(ctx context.Context, hash token.Hash, now time.Time) (
 // the user's sessions, devices and all permissions, this one among them: of two who use
 // it at once, one is told session.ErrResetNotFound. The address is verified from then on:
 // the token was mailed there, or the operator gave it to its owner.
-func (s *Store) ResetPassword(ctx context.Context, by audit.By, hash token.Hash, passwordHash string, now time.Time) error {
+func (s *Store) ResetPassword(
+	ctx context.Context, by audit.By, hash token.Hash, passwordHash string, now time.Time,
+) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		u, err := tx.ResetUser(ctx, hash, now)
 		if err != nil {
@@ -196,7 +199,9 @@ func (s *Store) ResetPassword(ctx context.Context, by audit.By, hash token.Hash,
 // was is empty; it ends the user's sessions and permissions to set a new one, forgets
 // their devices, and begins next, unless that is nil. It returns org.ErrUserNotFound, and
 // session.ErrPasswordChanged when the hash is not was any more.
-func (s *Store) SetPassword(ctx context.Context, by audit.By, userID, was, passwordHash string, now time.Time, next *session.Session) error {
+func (s *Store) SetPassword(
+	ctx context.Context, by audit.By, userID, was, passwordHash string, now time.Time, next *session.Session,
+) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		u, err := tx.UserByID(ctx, userID)
 		if err != nil {
@@ -215,7 +220,9 @@ func (s *Store) SetPassword(ctx context.Context, by audit.By, userID, was, passw
 	})
 }
 
-func (s *Store) setPassword(ctx context.Context, by audit.By, u *org.User, action, passwordHash string, now time.Time) error {
+func (s *Store) setPassword(
+	ctx context.Context, by audit.By, u *org.User, action, passwordHash string, now time.Time,
+) error {
 	if _, err := s.write.NewUpdate().Model((*userRow)(nil)).Where("id = ?", u.ID).
 		Set("password_hash = ?", passwordHash).Set("password_changed_at = ?", at(now)).Exec(ctx); err != nil {
 		return fmt.Errorf("setting the password of user %s: %w", u.ID, err)

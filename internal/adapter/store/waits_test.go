@@ -64,7 +64,7 @@ func TestWhatAMigrationWaitsForIsLoggedOnce(t *testing.T) {
 			t.Parallel()
 			url := services.Postgres(t)
 			if tc.migrated {
-				migratedStore(t, url).order(t, "ALTER TABLE millrace_schema DROP COLUMN checksum") // which is then to be added
+				migratedStore(t, url).exec(t, "ALTER TABLE millrace_schema DROP COLUMN checksum") // which is then to be added
 			}
 			s, err := Open(t.Context(), url, Options{})
 			if err != nil {

@@ -104,7 +104,10 @@ func (r *websiteRow) website() (*website.Website, error) {
 // brief is the website without its settings.
 func (r *websiteRow) brief() *website.Website {
 	return &website.Website{
-		Record:   managed.Record{ID: r.ID, OrganizationID: r.OrganizationID, Version: r.Version, Name: r.Name, CreatedAt: r.CreatedAt.Time, UpdatedAt: r.UpdatedAt.Time, DeletedAt: r.DeletedAt.Time, CreatedBy: r.CreatedBy},
+		Record: managed.Record{
+			ID: r.ID, OrganizationID: r.OrganizationID, Version: r.Version, Name: r.Name, CreatedAt: r.CreatedAt.Time,
+			UpdatedAt: r.UpdatedAt.Time, DeletedAt: r.DeletedAt.Time, CreatedBy: r.CreatedBy,
+		},
 		ClientID: r.ClientID, OldClientID: r.OldClientID, OldClientIDUntil: r.OldClientIDUntil.Time,
 		Domain: r.Domain, Timezone: r.Timezone, Public: r.Public,
 	}
@@ -204,7 +207,8 @@ func (s *Store) WebsiteByID(ctx context.Context, id string) (*website.Website, e
 // a rotation whose grace is not over; else, also when it or its organization is
 // deleted, website.ErrNotFound.
 func (s *Store) WebsiteByClientID(ctx context.Context, clientID string) (*website.Website, error) {
-	return s.websiteWhere(ctx, "(w.client_id = ? OR (w.old_client_id = ? AND w.old_client_id_until > ?)) AND w.deleted_at IS NULL AND "+ownerLives,
+	return s.websiteWhere(ctx,
+		"(w.client_id = ? OR (w.old_client_id = ? AND w.old_client_id_until > ?)) AND w.deleted_at IS NULL AND "+ownerLives,
 		clientID, clientID, at(s.opts.Now()), bun.Ident("w"))
 }
 
@@ -213,7 +217,8 @@ func (s *Store) WebsiteByClientID(ctx context.Context, clientID string) (*websit
 func (s *Store) AnyWebsite(ctx context.Context, ref string) (*website.Website, error) {
 	w, err := s.websiteWhere(ctx, "w.id = ?", ref)
 	if errors.Is(err, website.ErrNotFound) {
-		return s.websiteWhere(ctx, "w.client_id = ? OR (w.old_client_id = ? AND w.old_client_id_until > ?)", ref, ref, at(s.opts.Now()))
+		return s.websiteWhere(ctx, "w.client_id = ? OR (w.old_client_id = ? AND w.old_client_id_until > ?)",
+			ref, ref, at(s.opts.Now()))
 	}
 	return w, err
 }

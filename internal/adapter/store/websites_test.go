@@ -26,14 +26,20 @@ func TestWebsitesWhoseSettingsCannotBeReadAreListedLimitedAndErased(t *testing.T
 		}
 		want := []string{"web_0", "web_1", "web_2"}
 		for _, id := range want {
-			w := &website.Website{Record: managed.Record{ID: id, OrganizationID: o.ID, Name: "Shop", CreatedAt: now, UpdatedAt: now}, ClientID: id, Domain: id + ".example"}
+			w := &website.Website{
+				Record:   managed.Record{ID: id, OrganizationID: o.ID, Name: "Shop", CreatedAt: now, UpdatedAt: now},
+				ClientID: id,
+				Domain:   id + ".example",
+			}
 			w.AllowedOrigins = []string{"https://" + w.Domain}
 			if err := s.CreateWebsite(t.Context(), audit.BySystem(), w); err != nil {
 				t.Fatal(err)
 			}
 		}
-		for id, broken := range map[string]string{"web_1": "allowed_origins = '[{}]'", "web_2": `settings = '{"keepBots":7}'`} {
-			s.order(t, fmt.Sprintf("UPDATE websites SET %s WHERE id = '%s'", broken, id))
+		for id, broken := range map[string]string{
+			"web_1": "allowed_origins = '[{}]'", "web_2": `settings = '{"keepBots":7}'`,
+		} {
+			s.exec(t, fmt.Sprintf("UPDATE websites SET %s WHERE id = '%s'", broken, id))
 			if _, err := s.ListWebsites(t.Context(), website.Filter{OrganizationID: o.ID, ID: id}); err == nil {
 				t.Errorf("%s is read with %s", id, broken)
 			}
@@ -54,16 +60,18 @@ func TestWebsitesWhoseSettingsCannotBeReadAreListedLimitedAndErased(t *testing.T
 		}
 		// Nor do they keep what websites no longer keep.
 		for id, settings := range map[string]string{
-			"web_0": `{"dataRetentionDays":"30"}`, "web_1": `{"dataRetentionDays":-30}`, "web_2": `{"keepBots":7,"dataRetentionDays":30}`,
+			"web_0": `{"dataRetentionDays":"30"}`, "web_1": `{"dataRetentionDays":-30}`,
+			"web_2": `{"keepBots":7,"dataRetentionDays":30}`,
 		} {
-			s.order(t, fmt.Sprintf("UPDATE websites SET settings = '%s' WHERE id = '%s'", settings, id))
+			s.exec(t, fmt.Sprintf("UPDATE websites SET settings = '%s' WHERE id = '%s'", settings, id))
 		}
 		limited, err := s.LimitedWebsites(t.Context(), "", len(want)+1)
-		if days := []retention.Website{{ID: "web_0"}, {ID: "web_1"}, {ID: "web_2", Days: 30}}; err != nil || !slices.Equal(limited, days) {
+		if days := []retention.Website{{ID: "web_0"}, {ID: "web_1"}, {ID: "web_2", Days: 30}}; err != nil ||
+			!slices.Equal(limited, days) {
 			t.Errorf("events are kept as %v, error %v, want %v", limited, err, days)
 		}
 		// Nor do they keep the erasure of what was deleted waiting.
-		s.order(t, "UPDATE websites SET deleted_at = created_at")
+		s.exec(t, "UPDATE websites SET deleted_at = created_at")
 		gone, err := s.DeletedWebsites(t.Context(), now, len(want)+1)
 		if err != nil || len(gone) != len(want) {
 			t.Errorf("deleted are %d, error %v, want %v", len(gone), err, want)

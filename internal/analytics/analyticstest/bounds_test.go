@@ -23,8 +23,10 @@ func TestASessionIsListedWithAsManyEventsAsItsBound(t *testing.T) {
 	for session, n := range sizes {
 		for i := range n {
 			e := analyticstest.Event{
-				Organization: "org_1", Website: "web_1", ID: fmt.Sprint(session, i), Name: "screen_view", Path: "/" + strconv.Itoa(i),
-				Time: at("03-29 10:00:00").Add(time.Duration(i) * time.Second), ReceivedAt: at("03-30 00:00:00"), SessionID: session, AnonymousID: "ann",
+				Organization: "org_1", Website: "web_1", ID: fmt.Sprint(session, i), Name: "screen_view",
+				Path: "/" + strconv.Itoa(i),
+				Time: at("03-29 10:00:00").Add(time.Duration(i) * time.Second), ReceivedAt: at("03-30 00:00:00"),
+				SessionID: session, AnonymousID: "ann",
 			}
 			all = append(all, e)
 			e.Kind, e.Name, e.ID, e.Web, e.Exit = "vital", "LCP", "lcp "+e.ID, map[string]string{"country": "AT"}, -1

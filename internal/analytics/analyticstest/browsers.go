@@ -24,7 +24,8 @@ func breakdown(column string) func([]Event, *Question) []Row {
 
 func viewsOf(name string, of, all []Event) Row {
 	return Row{
-		"name": name, "pageviews": float64(len(of)), "visitors": distinct(of, visitorOf), "percentage": share(len(of), len(all)),
+		"name": name, "pageviews": float64(len(of)), "visitors": distinct(of, visitorOf),
+		"percentage": share(len(of), len(all)),
 	}
 }
 
@@ -108,9 +109,12 @@ func recentErrors(events []Event, _ *Question) []Row {
 	for i := range events {
 		e := &events[i]
 		rows = append(rows, Row{
-			"message": e.Web["message"], "stack": e.Web["stack"], "path": e.Path, "anonymous_id": e.AnonymousID, "session_id": e.SessionID,
-			"timestamp": instant(e.Time), "filename": e.Web["filename"], "lineno": e.Numbers["line"], "colno": e.Numbers["col"], "error_type": e.Name,
-			"browser_name": e.Web["browser"], "browser_version": e.Web["browser_version"], "os_name": e.Web["os"], "os_version": e.Web["os_version"], "device_type": e.Web["device"],
+			"message": e.Web["message"], "stack": e.Web["stack"], "path": e.Path, "anonymous_id": e.AnonymousID,
+			"session_id": e.SessionID,
+			"timestamp":  instant(e.Time), "filename": e.Web["filename"], "lineno": e.Numbers["line"], "colno": e.Numbers["col"],
+			"error_type":   e.Name,
+			"browser_name": e.Web["browser"], "browser_version": e.Web["browser_version"], "os_name": e.Web["os"],
+			"os_version": e.Web["os_version"], "device_type": e.Web["device"],
 			"country": e.Web["country"], "region": e.Web["region"],
 		})
 	}
@@ -139,7 +143,8 @@ func errorsByType(events []Event, _ *Question) []Row {
 	names, groups := group(events, nameOf)
 	for _, n := range names {
 		rows = append(rows, Row{
-			"name": n, "count": float64(len(groups[n])), "users": distinct(groups[n], visitorOf), "sessions": distinct(groups[n], sessionOf),
+			"name": n, "count": float64(len(groups[n])), "users": distinct(groups[n], visitorOf),
+			"sessions": distinct(groups[n], sessionOf),
 		})
 	}
 	return rows
@@ -152,7 +157,8 @@ func errorSummary(events []Event, q *Question) []Row {
 		rate = min(100, round2(100*distinct(events, sessionOf)/all))
 	}
 	return []Row{{
-		"totalErrors": float64(len(events)), "uniqueErrorTypes": distinct(events, nameOf), "affectedUsers": distinct(events, visitorOf),
+		"totalErrors": float64(len(events)), "uniqueErrorTypes": distinct(events, nameOf),
+		"affectedUsers":    distinct(events, visitorOf),
 		"affectedSessions": distinct(events, sessionOf), "errorRate": rate,
 	}}
 }
@@ -213,7 +219,8 @@ func outboundDomains(events []Event, _ *Question) []Row {
 		if of := groups[h]; h != "" {
 			rows = append(rows, Row{
 				"domain": h, "total_clicks": float64(len(of)), "unique_users": distinct(of, visitorOf),
-				"unique_links": distinct(of, func(e *Event) string { return e.Web["href"] }), "percentage": share(len(of), len(clicks)),
+				"unique_links": distinct(of, func(e *Event) string { return e.Web["href"] }),
+				"percentage":   share(len(of), len(clicks)),
 			})
 		}
 	}

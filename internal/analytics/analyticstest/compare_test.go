@@ -13,7 +13,8 @@ import (
 // comparedTypes are asked with a comparison, and what tells their rows apart.
 var comparedTypes = map[string][]string{
 	"summary_metrics": nil, "error_summary": nil, "events_by_date": nil, "custom_events_trends": nil,
-	"top_pages": {"name"}, "custom_events": {"name"}, "region": {"name", "country_code"}, "error_types": {"name"}, "error_route_continuation_comparison": {"name"}, "vitals_overview": {"metric_name"},
+	"top_pages": {"name"}, "custom_events": {"name"}, "region": {"name", "country_code"}, "error_types": {"name"},
+	"error_route_continuation_comparison": {"name"}, "vitals_overview": {"metric_name"},
 	"top_referrers": {"name"},
 }
 
@@ -32,7 +33,8 @@ func TestComparisonsAgreeWithTheOracle(t *testing.T) {
 				return time.Date(y, m, d+days, 0, 0, 0, 0, q.Zone)
 			}
 			start, end := day(q.Start, -3), day(q.Start, 1) // which is explicit, and of another length
-			compare := fmt.Sprintf(`{"startDate":%q,"endDate":%q}`, start.Format(time.DateOnly), day(end, -1).Format(time.DateOnly))
+			compare := fmt.Sprintf(`{"startDate":%q,"endDate":%q}`,
+				start.Format(time.DateOnly), day(end, -1).Format(time.DateOnly))
 			if i%2 == 0 {
 				days := int((q.End.Sub(q.Start) + 12*time.Hour) / (24 * time.Hour))
 				start, end, compare = day(q.Start, -days), q.Start, `"previous_period"`
@@ -44,7 +46,8 @@ func TestComparisonsAgreeWithTheOracle(t *testing.T) {
 				q.Keep, filters = append(q.Keep, c.Keep), c.JSON
 			}
 			fields := []string{
-				fmt.Sprintf(`"parameters":[%q],"startDate":%q,"endDate":%q`, name, q.Start.Format(time.DateOnly), day(q.End, -1).Format(time.DateOnly)),
+				fmt.Sprintf(`"parameters":[%q],"startDate":%q,"endDate":%q`,
+					name, q.Start.Format(time.DateOnly), day(q.End, -1).Format(time.DateOnly)),
 				`"compare":` + compare, `"filters":[` + filters + `]`,
 			}
 			if i > 3 && len(keys) > 0 {

@@ -103,7 +103,8 @@ func holds(v value, op string, with []any) bool {
 		return slices.ContainsFunc(with, func(w any) bool { return holds(v, "eq", []any{w}) })
 	case "gt", "gte", "lt", "lte":
 		n, _ := numberOf(textOf(with[0]))
-		return v.numeric && map[string]bool{"gt": v.number > n, "gte": v.number >= n, "lt": v.number < n, "lte": v.number <= n}[op]
+		return v.numeric &&
+			map[string]bool{"gt": v.number > n, "gte": v.number >= n, "lt": v.number < n, "lte": v.number <= n}[op]
 	case "eq":
 		return v.equals(with[0])
 	}

@@ -27,21 +27,25 @@ func richSet(r *rand.Rand, n int) []analyticstest.Event {
 			e.Properties = pick(e.Properties, e.Properties,
 				`{"plan":"free","price":12.5,"n":3,"ok":true}`, `{"plan":"pro","price":"12.50","n":-4,"ok":false,"a.b":"x"}`,
 				`{"plan":7,"n":"many","ok":"true","ü'\"":"q","":"e"}`, `{"price":1e21,"n":1.5e-7,"list":[1,"a"],"o":{"p":null}}`,
-				`{"n":12345678901234567890123,"plan":"big","list":[-12345678901234567890123,1]}`, `{"n":18446744073709551615,"plan":""}`,
-				`{"price":"inf","n":" 5","plan":"a\nb\\"}`)
+				`{"n":12345678901234567890123,"plan":"big","list":[-12345678901234567890123,1]}`,
+				`{"n":18446744073709551615,"plan":""}`, `{"price":"inf","n":" 5","plan":"a\nb\\"}`)
 		}
 		if e.Web == nil {
 			continue
 		}
 		for column, values := range map[string][]string{
-			"host": {"", "example.com", "shop.example.com"}, "title": {"", "Über uns"}, "browser_version": {"", "127.0", "128.0.1"}, "os_version": {"", "17.5"},
+			"host": {"", "example.com", "shop.example.com"}, "title": {"", "Über uns"},
+			"browser_version": {"", "127.0", "128.0.1"}, "os_version": {"", "17.5"},
 			"connection": {"", "4g"}, "language": {"", "de-AT", "en"}, "timezone": {"", "Europe/Vienna"},
 			"screen": {"", "1920x1080", "390x844"}, "viewport": {"", "390x844", "1280x720"},
 		} {
 			e.Web[column] = pick(values...)
 		}
 		e.Numbers = map[string]float64{}
-		for _, column := range []string{"scroll_depth", "interactions", "page_count", "load_time", "dom_ready", "dom_interactive", "ttfb", "render_time", "redirect_time", "lookup_time", "rtt", "downlink"} {
+		for _, column := range []string{
+			"scroll_depth", "interactions", "page_count", "load_time", "dom_ready", "dom_interactive", "ttfb", "render_time",
+			"redirect_time", "lookup_time", "rtt", "downlink",
+		} {
 			if e.Kind == "" && r.IntN(2) == 0 {
 				e.Numbers[column] = float64(r.IntN(8))
 			}
@@ -61,9 +65,11 @@ func identities(r *rand.Rand) []analyticstest.Event {
 	for i := range 40 {
 		at := at("03-01 00:00:00").Add(time.Duration(i) * time.Hour)
 		all = append(all, analyticstest.Event{
-			Kind: "identity", Name: "identify", Organization: "org_1", Website: pick("web_1", "web_1", "web_2", ""), ID: fmt.Sprint("identity ", i),
+			Kind: "identity", Name: "identify", Organization: "org_1", Website: pick("web_1", "web_1", "web_2", ""),
+			ID:   fmt.Sprint("identity ", i),
 			Time: at, ReceivedAt: at, ProfileID: pick("p1", "p2", "p3"), AnonymousID: pick("", "a1", "a2", "a3"),
-			Properties: pick(`{"plan":"pro"}`, `{"plan":"free","seats":5}`, `{"seats":12.5,"vip":true}`, `{"plan":null}`, `{"seats":"12","city'":"Graz"}`, `{"vip":false,"plan":"a\"b"}`),
+			Properties: pick(`{"plan":"pro"}`, `{"plan":"free","seats":5}`, `{"seats":12.5,"vip":true}`, `{"plan":null}`,
+				`{"seats":"12","city'":"Graz"}`, `{"vip":false,"plan":"a\"b"}`),
 		})
 	}
 	return all
@@ -102,7 +108,8 @@ func TestEveryOperatorOfEveryFieldAgreesWithTheOracle(t *testing.T) {
 				for range 3 {
 					some = append(some, conditions.Random(r, []string{field}, 1))
 				}
-				s.withFilter(t, name, (i+k)%2 == 1, analyticstest.Any(some[0], analyticstest.All(some[1], analyticstest.Not(some[2]))))
+				s.withFilter(t, name, (i+k)%2 == 1,
+					analyticstest.Any(some[0], analyticstest.All(some[1], analyticstest.Not(some[2]))))
 				if t.Failed() {
 					return
 				}
@@ -164,9 +171,11 @@ func TestTheLargestExpressionsRun(t *testing.T) {
 	env, _ := subject(false)
 	env.Now = at("03-30 20:00:00")
 	for _, pattern := range []string{
-		strings.Repeat("[a-c]{833}", 3), strings.Repeat("x", analytics.MaxRegexLen), `\pL{3}`, "(" + strings.Repeat("a|", 200) + "b){3}", "(?i)" + strings.Repeat("k", 500),
+		strings.Repeat("[a-c]{833}", 3), strings.Repeat("x", analytics.MaxRegexLen), `\pL{3}`,
+		"(" + strings.Repeat("a|", 200) + "b){3}", "(?i)" + strings.Repeat("k", 500),
 	} {
-		body := fmt.Sprintf(`{"parameters":["top_pages"],"preset":"last_7d","filters":[{"field":"path","op":"regex","value":%q}]}`, pattern)
+		body := fmt.Sprintf(
+			`{"parameters":["top_pages"],"preset":"last_7d","filters":[{"field":"path","op":"regex","value":%q}]}`, pattern)
 		s.ask(t, body, env)
 	}
 }
@@ -205,10 +214,14 @@ func TestEveryFieldIsAskedOfSomeType(t *testing.T) {
 	t.Parallel()
 	for i := range analytics.Fields {
 		name := analytics.Fields[i].Name
-		if tables := analytics.Fields[i].Tables; slices.Equal(tables, []string{"clicks"}) || slices.Equal(tables, []string{"flag_exposures"}) {
+		if tables := analytics.Fields[i].Tables; slices.Equal(tables, []string{"clicks"}) ||
+			slices.Equal(tables, []string{"flag_exposures"}) {
 			continue // TestClicksOfAHandMadeSet and TestExposuresOfAHandMadeSet do
 		}
-		if !slices.ContainsFunc(filteredTypes, func(typ string) bool { return slices.Contains(analytics.Lookup(typ).Filters, name) }) && name != "href" && name != "link_text" {
+		if !slices.ContainsFunc(filteredTypes, func(typ string) bool {
+			return slices.Contains(analytics.Lookup(typ).Filters,
+				name)
+		}) && name != "href" && name != "link_text" {
 			t.Errorf("no test filters by %s", name)
 		}
 	}

@@ -79,7 +79,8 @@ func visitsOf(events []Event) []*pageVisit {
 			n, ok = numberTold(e, "timeOnPage")
 			add(&v.open, n, ok)
 			for name, to := range map[string]*float64{
-				"rageClickCount": &v.rage, "deadClickCount": &v.dead, "errorCount": &v.errors, "formFieldCount": &v.fields, "formSubmitCount": &v.submits,
+				"rageClickCount": &v.rage, "deadClickCount": &v.dead, "errorCount": &v.errors, "formFieldCount": &v.fields,
+				"formSubmitCount": &v.submits,
 			} {
 				n, _ := numberTold(e, name)
 				*to += n
@@ -142,7 +143,9 @@ func named(names ...string) func(*Event) bool {
 
 func scrollSummary(events []Event, _ *Question) []Row {
 	visits := deepVisits(events)
-	return []Row{{"avg_scroll_depth": mean(visits, depthOf), "total_sessions": sessionsIn(visits), "visitors": visitorsIn(visits)}}
+	return []Row{
+		{"avg_scroll_depth": mean(visits, depthOf), "total_sessions": sessionsIn(visits), "visitors": visitorsIn(visits)},
+	}
 }
 
 // tellsOfPages reports whether an event may tell how a page was used in a session.
@@ -161,7 +164,10 @@ func scrollDistribution(events []Event, _ *Question) []Row {
 	for i, name := range []string{"0-25%", "25-50%", "50-75%", "75-100%"} {
 		in := which(all, func(v *pageVisit) bool { return min(int(*v.depth/25), 3) == i })
 		if len(in) > 0 {
-			rows = append(rows, Row{"depth_range": name, "visitors": visitorsIn(in), "sessions": sessionsIn(in), "percentage": share(len(in), len(all)), partOf: float64(len(in))})
+			rows = append(rows, Row{
+				"depth_range": name, "visitors": visitorsIn(in), "sessions": sessionsIn(in), "percentage": share(len(in), len(all)),
+				partOf: float64(len(in)),
+			})
 		}
 	}
 	return rows
@@ -196,12 +202,18 @@ func scrollByPage(events []Event, _ *Question) []Row {
 		for _, v := range all {
 			views += v.views
 		}
-		return Row{"avg_scroll_depth": mean(deep, depthOf), "visitors": visitorsIn(deep), "sessions": sessionsIn(deep), "pageviews": views}
+		return Row{
+			"avg_scroll_depth": mean(deep, depthOf),
+			"visitors":         visitorsIn(deep),
+			"sessions":         sessionsIn(deep),
+			"pageviews":        views,
+		}
 	})
 }
 
 func interactions(events []Event, _ *Question) []Row {
-	all := which(visitsOf(only(events, named("page_exit", "engagement"))), func(v *pageVisit) bool { return v.interactions != nil })
+	all := which(visitsOf(only(events, named("page_exit", "engagement"))),
+		func(v *pageVisit) bool { return v.interactions != nil })
 	active := which(all, func(v *pageVisit) bool { return *v.interactions > 0 })
 	sum := 0.0
 	for _, v := range all {
@@ -227,8 +239,9 @@ func frustration(events []Event, _ *Question) []Row {
 			return nil
 		}
 		row := Row{
-			"sessions": sessionsIn(all), "frustrated_sessions": sessionsIn(bad), "frustration_rate": percentOf(sessionsIn(bad), sessionsIn(all)),
-			"rage_clicks": 0.0, "dead_clicks": 0.0, "errors": 0.0,
+			"sessions": sessionsIn(all), "frustrated_sessions": sessionsIn(bad),
+			"frustration_rate": percentOf(sessionsIn(bad), sessionsIn(all)),
+			"rage_clicks":      0.0, "dead_clicks": 0.0, "errors": 0.0,
 		}
 		for _, v := range all {
 			row["rage_clicks"] = row["rage_clicks"].(float64) + v.rage
@@ -247,8 +260,9 @@ func abandonment(events []Event, _ *Question) []Row {
 		}
 		begun, done := sessionsIn(started), sessionsIn(which(started, func(v *pageVisit) bool { return v.submits > 0 }))
 		return Row{
-			"sessions": sessionsIn(all), "started_sessions": begun, "submitted_sessions": done, "abandoned_sessions": begun - done,
-			"abandonment_rate": percentOf(begun-done, begun),
+			"sessions": sessionsIn(all), "started_sessions": begun, "submitted_sessions": done,
+			"abandoned_sessions": begun - done,
+			"abandonment_rate":   percentOf(begun-done, begun),
 		}
 	})
 }
@@ -261,10 +275,12 @@ func quality(events []Event, _ *Question) []Row {
 			return value(v.active) >= 10 || value(v.depth) >= 50 && value(v.interactions) > 0
 		}))
 		return Row{
-			"sessions": sessionsIn(all), "visitors": visitorsIn(all), "engaged_sessions": engaged, "engagement_rate": percentOf(engaged, sessionsIn(all)),
+			"sessions": sessionsIn(all), "visitors": visitorsIn(all), "engaged_sessions": engaged,
+			"engagement_rate":  percentOf(engaged, sessionsIn(all)),
 			"avg_active_time":  mean(all, func(v *pageVisit) *float64 { return v.active }),
 			"avg_time_on_page": mean(all, func(v *pageVisit) *float64 { return v.open }),
-			"avg_scroll_depth": mean(all, depthOf), "avg_interactions": mean(all, func(v *pageVisit) *float64 { return v.interactions }),
+			"avg_scroll_depth": mean(all, depthOf),
+			"avg_interactions": mean(all, func(v *pageVisit) *float64 { return v.interactions }),
 		}
 	})
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/query"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/analytics/analyticstest"
 	"github.com/millrace/millrace/internal/contract/event"
@@ -68,7 +70,8 @@ var handMadeDeeds = []did{
 func (x *exposed) row(n int) *sink.Row {
 	id, owner, millis := []byte("x_"+strconv.Itoa(n)), []byte("web_1"), at(x.at).UnixMilli()
 	return &sink.Row{Topic: []byte(record.TopicExposures), Hash: record.HashOf(owner, id), Event: &record.Event{
-		ID: id, Organization: []byte("org_1"), Website: owner, Owner: owner, Type: []byte(record.TypeExposure), Name: []byte(x.flag),
+		ID: id, Organization: []byte("org_1"), Website: owner, Owner: owner, Type: []byte(record.TypeExposure),
+		Name:       []byte(x.flag),
 		TimeMillis: millis, ReceivedAt: millis, ProfileID: []byte(x.profile), AnonymousID: []byte(x.visitor),
 		Exposure: &record.Exposure{Variant: []byte(x.variant), Environment: []byte(x.environment), Sample: x.sample},
 	}}
@@ -77,7 +80,8 @@ func (x *exposed) row(n int) *sink.Row {
 func (d *did) row(n int) *sink.Row {
 	id, owner, millis := []byte("e-"+strconv.Itoa(n)), []byte("web_1"), at(d.at).UnixMilli()
 	return &sink.Row{Topic: []byte(record.TopicEvents), Hash: record.HashOf(owner, id), Event: &record.Event{
-		ID: id, Organization: []byte("org_1"), Website: owner, Owner: owner, Type: []byte(record.TypeCustom), Name: []byte(d.name),
+		ID: id, Organization: []byte("org_1"), Website: owner, Owner: owner, Type: []byte(record.TypeCustom),
+		Name:       []byte(d.name),
 		TimeMillis: millis, ReceivedAt: millis, ProfileID: []byte(d.profile), AnonymousID: []byte(d.visitor),
 	}}
 }
@@ -85,11 +89,12 @@ func (d *did) row(n int) *sink.Row {
 // newExposures is a server with the hand-made set, told twice.
 func newExposures(t *testing.T) *server {
 	t.Helper()
-	cfg := clickhousetest.Migrated(t, clickhouse.Migrate)
-	inserter := clickhouse.NewInserter(cfg, "")
+	cfg := clickhousetest.Migrated(t, schema.Migrate)
+	inserter := insert.NewInserter(cfg, "")
 	t.Cleanup(func() { inserter.Close() })
 	for _, again := range []string{"once", "twice"} {
-		exposures, march, april := inserter.NewBlock(record.TopicExposures), inserter.NewBlock(record.TopicEvents), inserter.NewBlock(record.TopicEvents)
+		exposures, march, april := inserter.NewBlock(record.TopicExposures), inserter.NewBlock(record.TopicEvents),
+			inserter.NewBlock(record.TopicEvents)
 		for n := range handMadeExposures {
 			exposures.Append(handMadeExposures[n].row(n))
 		}
@@ -106,7 +111,7 @@ func newExposures(t *testing.T) *server {
 			}
 		}
 	}
-	runner := clickhouse.NewRunner(cfg, clickhouse.RunnerConfig{Connections: 2})
+	runner := query.NewRunner(cfg, query.RunnerConfig{Connections: 2})
 	t.Cleanup(runner.Close)
 	return &server{engine: analytics.NewEngine(analytics.Config{}, analytics.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: &onceRunner{runner: runner},
@@ -126,7 +131,8 @@ func wilsonOf(k, n float64) (low, high float64) {
 func converted(variant string, visitors, conversions, rate, k, n float64) analyticstest.Row {
 	low, high := wilsonOf(k, n)
 	return analyticstest.Row{
-		"variant": variant, "mixed": variant == "", "visitors": visitors, "conversions": conversions, "conversion_rate": rate, "rate_low": low, "rate_high": high,
+		"variant": variant, "mixed": variant == "", "visitors": visitors, "conversions": conversions, "conversion_rate": rate,
+		"rate_low": low, "rate_high": high,
 	}
 }
 
@@ -151,31 +157,50 @@ func TestExposuresOfAHandMadeSet(t *testing.T) {
 		{name: "the base", parameter: `"flag_exposures"`, more: of("checkout", base), want: []analyticstest.Row{
 			{"variant": "one", "exposures": 6., "visitors": 5.}, {"variant": "two", "exposures": 3., "visitors": 3.},
 		}},
-		{name: "a variant", parameter: `"flag_exposures"`, more: of("checkout", `,{"field":"variant","op":"eq","value":"two"}`), want: []analyticstest.Row{
-			{"variant": "two", "exposures": 3., "visitors": 3.},
-		}},
+		{
+			name:      "a variant",
+			parameter: `"flag_exposures"`,
+			more:      of("checkout", `,{"field":"variant","op":"eq","value":"two"}`),
+			want: []analyticstest.Row{
+				{"variant": "two", "exposures": 3., "visitors": 3.},
+			},
+		},
 		{name: "a sample", parameter: `"flag_exposures"`, more: of("few", ""), want: []analyticstest.Row{
 			{"variant": "on", "exposures": 18., "visitors": 8.},
 		}},
 		{name: "another flag", parameter: `"flag_exposures"`, more: of("unheard-of", ""), want: []analyticstest.Row{}},
 		{name: "days", parameter: `"flag_exposures_by_date"`, more: of("checkout", base), want: []analyticstest.Row{
-			{"date": "2026-03-28", "exposures": 7., "visitors": 7.}, {"date": "2026-03-29", "exposures": 2., "visitors": 2.}, {"date": "2026-03-30", "exposures": 0., "visitors": 0.},
+			{"date": "2026-03-28", "exposures": 7., "visitors": 7.},
+			{"date": "2026-03-29", "exposures": 2., "visitors": 2.},
+			{"date": "2026-03-30", "exposures": 0., "visitors": 0.},
 		}},
-		{name: "days of variants", parameter: `"flag_exposures_by_date"`, more: of("checkout", base) + `,"groupBy":["variant"],"sortBy":"visitors"`, want: []analyticstest.Row{
-			{"date": "2026-03-28", "variant": "one", "exposures": 5., "visitors": 5.},
-			{"date": "2026-03-28", "variant": "two", "exposures": 2., "visitors": 2.},
-			{"date": "2026-03-29", "variant": "one", "exposures": 1., "visitors": 1.},
-			{"date": "2026-03-29", "variant": "two", "exposures": 1., "visitors": 1.},
-		}},
+		{
+			name:      "days of variants",
+			parameter: `"flag_exposures_by_date"`,
+			more:      of("checkout", base) + `,"groupBy":["variant"],"sortBy":"visitors"`,
+			want: []analyticstest.Row{
+				{"date": "2026-03-28", "variant": "one", "exposures": 5., "visitors": 5.},
+				{"date": "2026-03-28", "variant": "two", "exposures": 2., "visitors": 2.},
+				{"date": "2026-03-29", "variant": "one", "exposures": 1., "visitors": 1.},
+				{"date": "2026-03-29", "variant": "two", "exposures": 1., "visitors": 1.},
+			},
+		},
 		{name: "conversions", parameter: purchase, more: of("checkout", base), want: []analyticstest.Row{
 			converted("one", 4, 2, 50, 2, 4), converted("two", 2, 1, 50, 1, 2), converted("", 1, 1, 100, 1, 1),
 		}},
 		{name: "conversions of a sample", parameter: purchase, more: of("few", ""), want: []analyticstest.Row{few}},
-		{name: "another event", parameter: `{"name":"flag_conversions","event_name":"signup"}`, more: of("checkout", base), want: []analyticstest.Row{
-			converted("one", 4, 0, 0, 0, 4), converted("two", 2, 1, 50, 1, 2), converted("", 1, 0, 0, 0, 1),
-		}},
+		{
+			name:      "another event",
+			parameter: `{"name":"flag_conversions","event_name":"signup"}`,
+			more:      of("checkout", base),
+			want: []analyticstest.Row{
+				converted("one", 4, 0, 0, 0, 4), converted("two", 2, 1, 50, 1, 2), converted("", 1, 0, 0, 0, 1),
+			},
+		},
 	} {
-		env := analytics.Environment{Subject: analytics.Subject{Kind: analytics.Website, ID: "web_1"}, Now: at("03-30 20:00:00"), TimeZone: tc.zone}
+		env := analytics.Environment{
+			Subject: analytics.Subject{Kind: analytics.Website, ID: "web_1"}, Now: at("03-30 20:00:00"), TimeZone: tc.zone,
+		}
 		body := fmt.Sprintf(`{"parameters":[%s],"startDate":"2026-03-28","endDate":"2026-03-30"%s}`, tc.parameter, tc.more)
 		if diff := cmp.Diff(tc.want, s.ask(t, body, env)[0]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)

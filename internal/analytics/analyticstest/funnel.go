@@ -96,8 +96,10 @@ func funnel(events []Event, q *Question) []Row {
 	var rows []Row
 	for k, s := range q.Options.Steps {
 		rows = append(rows, Row{
-			"step": float64(k + 1), "name": s.Label, "visitors": float64(reached[k]), "conversion_rate": rate(reached[k], reached[0]),
-			"step_conversion_rate": rate(reached[k], reached[max(k-1, 0)]), "median_seconds": math.RoundToEven(median(waits[k])) / 1000,
+			"step": float64(k + 1), "name": s.Label, "visitors": float64(reached[k]),
+			"conversion_rate":      rate(reached[k], reached[0]),
+			"step_conversion_rate": rate(reached[k], reached[max(k-1, 0)]),
+			"median_seconds":       math.RoundToEven(median(waits[k])) / 1000,
 		})
 	}
 	return rows

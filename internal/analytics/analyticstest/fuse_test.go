@@ -17,11 +17,14 @@ func TestParametersThatShareAScanSayWhatTheySayAlone(t *testing.T) {
 	var names []string
 	for i := range analytics.Catalog {
 		typ := &analytics.Catalog[i]
-		if typ.Subjects&analytics.Website != 0 && len(typ.Requires) == 0 && typ.Recent == 0 && !slices.ContainsFunc(typ.Options, func(o analytics.Option) bool { return o.Required }) {
+		if typ.Subjects&analytics.Website != 0 && len(typ.Requires) == 0 && typ.Recent == 0 &&
+			!slices.ContainsFunc(typ.Options, func(o analytics.Option) bool { return o.Required }) {
 			names = append(names, typ.Name)
 		}
 	}
-	for _, env := range []analytics.Environment{{TimeZone: "Europe/Berlin"}, {TimeZone: "Europe/Berlin", Rollups: true}, {Rollups: true}} {
+	for _, env := range []analytics.Environment{
+		{TimeZone: "Europe/Berlin"}, {TimeZone: "Europe/Berlin", Rollups: true}, {Rollups: true},
+	} {
 		env.Subject, env.Now = analytics.Subject{Kind: analytics.Website, ID: "web_1"}, at("03-30 20:00:00")
 		t.Run(fmt.Sprint(env.TimeZone, env.Rollups), func(t *testing.T) {
 			t.Parallel()
@@ -36,7 +39,9 @@ func TestParametersThatShareAScanSayWhatTheySayAlone(t *testing.T) {
 func expectBuckets(t *testing.T, s *server, env analytics.Environment) {
 	t.Helper()
 	var all []string
-	for _, part := range []string{`"start_date":"2026-03-25","end_date":"2026-04-02"`, `"start_date":"2026-03-29T10:00","end_date":"2026-03-29T11:00"`} {
+	for _, part := range []string{
+		`"start_date":"2026-03-25","end_date":"2026-04-02"`, `"start_date":"2026-03-29T10:00","end_date":"2026-03-29T11:00"`,
+	} {
 		for _, granularity := range []string{"week", "month", "hour", "day"} {
 			all = append(all, `{"name":"events_by_date","granularity":"`+granularity+`",`+part+`}`)
 		}
@@ -54,11 +59,15 @@ func expectBuckets(t *testing.T, s *server, env analytics.Environment) {
 // expectSharing asks for several parameters together, and for each alone.
 func expectSharing(t *testing.T, s *server, env analytics.Environment, names []string) {
 	t.Helper()
-	for _, more := range []string{``, `,"limit":2,"page":2`, `,"limit":3,"sortBy":"pageviews","sortOrder":"asc"`, `,"filters":[{"field":"path","op":"ne","value":"/docs"}]`} {
+	for _, more := range []string{
+		``, `,"limit":2,"page":2`, `,"limit":3,"sortBy":"pageviews","sortOrder":"asc"`,
+		`,"filters":[{"field":"path","op":"ne","value":"/docs"}]`,
+	} {
 		statements, asked := 0, names
 		switch {
 		case strings.Contains(more, "filters"):
-			asked = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !slices.Contains(analytics.Lookup(n).Filters, "path") })
+			asked = slices.DeleteFunc(slices.Clone(names),
+				func(n string) bool { return !slices.Contains(analytics.Lookup(n).Filters, "path") })
 		case strings.Contains(more, "sortBy"):
 			asked = slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 				return !slices.Contains(analytics.Lookup(n).Sorts, "pageviews")

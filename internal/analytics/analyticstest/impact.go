@@ -48,7 +48,8 @@ func goingOn(events []Event, q *Question) []Row {
 	_, failed := group(q.ofKind("error"), sessionOf)
 	type visits struct{ sessions, continued, errors float64 }
 	var rows []Row
-	paths, groups := group(only(events, func(e *Event) bool { return isView(e) && e.Path != "" && e.SessionID != "" }), pathOf)
+	paths, groups := group(
+		only(events, func(e *Event) bool { return isView(e) && e.Path != "" && e.SessionID != "" }), pathOf)
 	for _, path := range paths {
 		var with, without visits
 		ids, in := group(groups[path], sessionOf)
@@ -70,7 +71,8 @@ func goingOn(events []Event, q *Question) []Row {
 		row := Row{
 			"name": path, "errors": with.errors, "error_sessions": with.sessions, "error_continued": with.continued,
 			"error_continuation_rate": round2(100 * with.continued / with.sessions),
-			"clean_sessions":          without.sessions, "clean_continued": without.continued, "clean_continuation_rate": 0., "difference": 0.,
+			"clean_sessions":          without.sessions, "clean_continued": without.continued, "clean_continuation_rate": 0.,
+			"difference": 0.,
 		}
 		if without.sessions > 0 {
 			row["clean_continuation_rate"] = round2(100 * without.continued / without.sessions)

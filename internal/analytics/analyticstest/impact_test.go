@@ -14,7 +14,8 @@ func TestWhatErrorsDoIsCounted(t *testing.T) {
 	var all []analyticstest.Event
 	add := func(kind, name, time, session, visitor, user, path string) {
 		e := analyticstest.Event{
-			Kind: kind, Name: name, Organization: "org_1", Website: "web_1", ID: strconv.Itoa(len(all)), Time: at("03-29 " + time), ReceivedAt: at("03-30 00:00:00"),
+			Kind: kind, Name: name, Organization: "org_1", Website: "web_1", ID: strconv.Itoa(len(all)),
+			Time: at("03-29 " + time), ReceivedAt: at("03-30 00:00:00"),
 			SessionID: session, AnonymousID: visitor, ProfileID: user, Path: path, Exit: -1,
 		}
 		if kind == "error" {

@@ -18,13 +18,16 @@ import (
 
 // rangeOf is a range of the sets' days as members of a body.
 func rangeOf(from, to time.Time) string {
-	return fmt.Sprintf(`"startDate":%q,"endDate":%q,"limit":10000`, from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano))
+	return fmt.Sprintf(`"startDate":%q,"endDate":%q,"limit":10000`,
+		from.Format(time.RFC3339Nano), to.Format(time.RFC3339Nano))
 }
 
 var (
 	springStart, springEnd = at("03-26 00:00:00"), at("04-03 00:00:00")
 	whole                  = rangeOf(springStart, springEnd)
-	ofWebsite              = analytics.Environment{Subject: analytics.Subject{Kind: analytics.Website, ID: "web_1"}, Now: at("04-02 12:00:00")}
+	ofWebsite              = analytics.Environment{
+		Subject: analytics.Subject{Kind: analytics.Website, ID: "web_1"}, Now: at("04-02 12:00:00"),
+	}
 )
 
 // plain are types that mean something without options and filters, and the time of
@@ -106,7 +109,8 @@ func TestPagesAreOneListCutUp(t *testing.T) {
 				continue
 			}
 			page := func(limit, n int) []analyticstest.Row {
-				return s.ask(t, fmt.Sprintf(`{"parameters":[%q],%s%s,"page":%d}`, typ.Name, group, strings.ReplaceAll(whole, "10000", strconv.Itoa(limit)), n), ofWebsite)[0]
+				return s.ask(t, fmt.Sprintf(`{"parameters":[%q],%s%s,"page":%d}`,
+					typ.Name, group, strings.ReplaceAll(whole, "10000", strconv.Itoa(limit)), n), ofWebsite)[0]
 			}
 			if diff := diffOf(page(6, 1), append(page(3, 1), page(3, 2)...)); diff != "" {
 				t.Errorf("%s %s: (-one page +two pages):\n%s", typ.Name, group, diff)
@@ -160,7 +164,8 @@ func TestAGroupIsAQuestionAboutItsValue(t *testing.T) {
 		}
 		own := slices.ContainsFunc(typ.Columns, func(c analytics.Column) bool { return c.Name == "device_type" })
 		grouped := s.ask(t, fmt.Sprintf(`{"parameters":[%q],"groupBy":"device_type",%s}`, typ.Name, whole), ofWebsite)[0]
-		alone := s.ask(t, fmt.Sprintf(`{"parameters":[%q],"filters":[{"field":"device_type","op":"eq","value":"mobile"}],%s}`, typ.Name, whole), ofWebsite)[0]
+		alone := s.ask(t, fmt.Sprintf(`{"parameters":[%q],"filters":[{"field":"device_type","op":"eq","value":"mobile"}],%s}`,
+			typ.Name, whole), ofWebsite)[0]
 		var of []analyticstest.Row
 		for _, row := range grouped {
 			if row["device_type"] == "mobile" {

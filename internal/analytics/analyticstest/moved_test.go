@@ -18,15 +18,20 @@ func TestAMovedWebsiteIsSeenWhereItBelongsToday(t *testing.T) {
 	t.Parallel()
 	var all []analyticstest.Event
 	for i, e := range []struct{ organization, website, path string }{
-		{"org_1", "web_1", "/before"}, {"org_2", "web_1", "/after"}, {"org_1", "web_2", "/stays"}, {"org_2", "web_3", "/other"},
+		{"org_1", "web_1", "/before"},
+		{"org_2", "web_1", "/after"},
+		{"org_1", "web_2", "/stays"},
+		{"org_2", "web_3", "/other"},
 	} {
 		id := strconv.Itoa(i)
 		all = append(all, analyticstest.Event{
-			Kind: "identity", Name: "identify", Organization: e.organization, Website: e.website, ID: "i" + id, Time: at("03-29 09:00:00"),
+			Kind: "identity", Name: "identify", Organization: e.organization, Website: e.website, ID: "i" + id,
+			Time:       at("03-29 09:00:00"),
 			ReceivedAt: at("03-30 00:00:00"), AnonymousID: "v" + id, ProfileID: "p" + id, Properties: `{"plan":"pro"}`, Exit: -1,
 		}, analyticstest.Event{
-			Name: "screen_view", Organization: e.organization, Website: e.website, ID: id, Time: at("03-29 10:00:00"), ReceivedAt: at("03-30 00:00:00"),
-			SessionID: "s" + id, AnonymousID: "v" + id, ProfileID: "p" + id, Path: e.path, Exit: -1,
+			Name: "screen_view", Organization: e.organization, Website: e.website, ID: id, Time: at("03-29 10:00:00"),
+			ReceivedAt: at("03-30 00:00:00"),
+			SessionID:  "s" + id, AnonymousID: "v" + id, ProfileID: "p" + id, Path: e.path, Exit: -1,
 		})
 	}
 	s := newServer(t, all)
@@ -34,7 +39,8 @@ func TestAMovedWebsiteIsSeenWhereItBelongsToday(t *testing.T) {
 		subject analytics.Subject
 		want    []string
 	}{
-		{analytics.Organized("org_1", nil, nil), []string{"/after", "/before", "/stays"}}, // as it would be told without the move
+		// as it would be told without the move
+		{analytics.Organized("org_1", nil, nil), []string{"/after", "/before", "/stays"}},
 		{analytics.Organized("org_1", []string{"web_1"}, nil), []string{"/stays"}},
 		{analytics.Organized("org_2", nil, []string{"web_1"}), []string{"/after", "/before", "/other"}},
 		{analytics.Organized("org_3", nil, []string{"web_1"}), []string{"/after", "/before"}}, // where nothing came yet

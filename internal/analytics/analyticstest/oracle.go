@@ -167,22 +167,32 @@ type answer struct {
 }
 
 var answers = merged(map[string]answer{
-	"summary_metrics":       {rows: summary, single: true},
-	"events_by_date":        {rows: byDate, order: "date", ascending: true, limit: 10_000},
-	"top_pages":             {rows: topPages, order: "pageviews", limit: 100, about: isView, share: "pageviews"},
-	"custom_events":         {rows: customEvents, order: "total_events", limit: 100, about: isCustom, share: "total_events"},
+	"summary_metrics": {rows: summary, single: true},
+	"events_by_date":  {rows: byDate, order: "date", ascending: true, limit: 10_000},
+	"top_pages":       {rows: topPages, order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"custom_events": {
+		rows: customEvents, order: "total_events", limit: 100, about: isCustom, share: "total_events",
+	},
 	"custom_events_summary": {rows: customSummary, single: true, about: isCustom},
 	"custom_events_trends":  {rows: customTrends, order: "date", ascending: true, limit: 10_000, about: isCustom},
 	"custom_events_by_path": {rows: customByPath, order: "total_events", limit: 100, about: isCustom},
 	"custom_events_recent":  {rows: customRecent, order: "timestamp", limit: 100, about: isCustom},
 
-	"top_referrers":    {rows: referrers(nameOfReferrer), order: "pageviews", limit: 100, about: isExternalView, share: "pageviews"},
-	"traffic_sources":  {rows: referrers(kindOfReferrer), order: "pageviews", limit: 100, about: isExternalView, share: "pageviews"},
-	"utm_sources":      {rows: breakdown("utm_source"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
-	"utm_mediums":      {rows: breakdown("utm_medium"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
-	"utm_campaigns":    {rows: breakdown("utm_campaign"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
-	"utm_terms":        {rows: breakdown("utm_term"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
-	"utm_content":      {rows: breakdown("utm_content"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"top_referrers": {
+		rows: referrers(nameOfReferrer), order: "pageviews", limit: 100, about: isExternalView, share: "pageviews",
+	},
+	"traffic_sources": {
+		rows: referrers(kindOfReferrer), order: "pageviews", limit: 100, about: isExternalView, share: "pageviews",
+	},
+	"utm_sources": {rows: breakdown("utm_source"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"utm_mediums": {rows: breakdown("utm_medium"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"utm_campaigns": {
+		rows: breakdown("utm_campaign"), order: "pageviews", limit: 100, about: isView, share: "pageviews",
+	},
+	"utm_terms": {rows: breakdown("utm_term"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
+	"utm_content": {
+		rows: breakdown("utm_content"), order: "pageviews", limit: 100, about: isView, share: "pageviews",
+	},
 	"browser_name":     {rows: breakdown("browser"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
 	"os_name":          {rows: breakdown("os"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
 	"device_types":     {rows: breakdown("device"), order: "pageviews", limit: 100, about: isView, share: "pageviews"},
@@ -196,7 +206,8 @@ var answers = merged(map[string]answer{
 	"vitals_overview":  {rows: vitals, order: "metric_name", ascending: true, limit: 100, kind: "vital"},
 	"outbound_links":   {rows: outboundLinks, order: "total_clicks", limit: 100, about: isLink, share: "total_clicks"},
 	"outbound_domains": {rows: outboundDomains, order: "total_clicks", limit: 100, about: isLink, share: "total_clicks"},
-}, technologyAnswers, errorAnswers, impactAnswers, vitalAnswers, propertyAnswers, journeyAnswers, visitAnswers, profileAnswers)
+}, technologyAnswers, errorAnswers, impactAnswers, vitalAnswers, propertyAnswers, journeyAnswers,
+	visitAnswers, profileAnswers)
 
 func merged(all ...map[string]answer) map[string]answer {
 	for _, m := range all[1:] {

@@ -39,7 +39,9 @@ func smallSet() []analyticstest.Event {
 		add(analyticstest.Event{Name: "screen_view", Time: at(time), SessionID: session, AnonymousID: visitor, Path: path})
 	}
 	exit := func(time, session, visitor, path, properties string) {
-		add(analyticstest.Event{Name: "page_exit", Time: at(time), SessionID: session, AnonymousID: visitor, Path: path, Properties: properties})
+		add(analyticstest.Event{
+			Name: "page_exit", Time: at(time), SessionID: session, AnonymousID: visitor, Path: path, Properties: properties,
+		})
 	}
 	// s1 bounces: one view, nine seconds by its page exit.
 	view("03-28 23:30:00", "s1", "a", "/")
@@ -49,7 +51,10 @@ func smallSet() []analyticstest.Event {
 	exit("03-29 00:10:05", "s2", "b", "/", `{"time_on_page":10}`)
 	// s3 does not: something else happened.
 	view("03-29 01:30:00", "s3", "c", "/pricing")
-	add(analyticstest.Event{Name: "signup", Time: at("03-29 01:30:01.500"), SessionID: "s3", AnonymousID: "c", Path: "/pricing", Namespace: "shop", Source: "browser", Properties: `{"plan":"pro","a.b":1}`})
+	add(analyticstest.Event{
+		Name: "signup", Time: at("03-29 01:30:01.500"), SessionID: "s3", AnonymousID: "c", Path: "/pricing",
+		Namespace: "shop", Source: "browser", Properties: `{"plan":"pro","a.b":1}`,
+	})
 	// s4 has two views and no exit: its duration is the time between.
 	view("03-29 12:00:00", "s4", "d", "/")
 	view("03-29 12:01:40.250", "s4", "d", "/docs")
@@ -59,9 +64,14 @@ func smallSet() []analyticstest.Event {
 	// A link is something else; no path; no session; no visitor.
 	view("03-30 08:00:00", "s6", "", "")
 	add(analyticstest.Event{Name: "link_out", Time: at("03-30 08:00:01"), SessionID: "s6"})
-	add(analyticstest.Event{Name: "invoice", Time: at("03-30 09:00:00"), ProfileID: "p1", Source: "server", Properties: `{}`})
-	add(analyticstest.Event{Name: "invoice", Time: at("03-30 09:00:00.001"), ProfileID: "p1", AnonymousID: "p1", Source: "server"})
-	add(analyticstest.Event{Name: "signup", Time: at("03-30 10:00:00"), ProfileID: "p2", AnonymousID: "c", Properties: `{"plan":"free"}`})
+	add(
+		analyticstest.Event{Name: "invoice", Time: at("03-30 09:00:00"), ProfileID: "p1", Source: "server", Properties: `{}`})
+	add(analyticstest.Event{
+		Name: "invoice", Time: at("03-30 09:00:00.001"), ProfileID: "p1", AnonymousID: "p1", Source: "server",
+	})
+	add(analyticstest.Event{
+		Name: "signup", Time: at("03-30 10:00:00"), ProfileID: "p2", AnonymousID: "c", Properties: `{"plan":"free"}`,
+	})
 	// The first sending of an event is the one that counts, wherever the second
 	// one says it happened on that day.
 	resent := all[0]
@@ -80,24 +90,42 @@ func smallSet() []analyticstest.Event {
 func TestMeasuresOfAHandMadeSet(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, smallSet())
-	env := analytics.Environment{Subject: analytics.Subject{Kind: analytics.Website, ID: "web_1"}, Now: at("03-30 20:00:00"), TimeZone: "Europe/Berlin"}
+	env := analytics.Environment{
+		Subject: analytics.Subject{Kind: analytics.Website, ID: "web_1"}, Now: at("03-30 20:00:00"),
+		TimeZone: "Europe/Berlin",
+	}
 	body := `{"parameters":["summary","pages","events_by_date","custom_events","custom_events_summary","custom_events_by_path"],"startDate":"2026-03-29","endDate":"2026-03-30"}`
 	got := s.ask(t, body, env)
 	// Counted by hand; the first events of s1 and s2 lie on Berlin's 29 March.
 	want := [][]analyticstest.Row{
-		{{"pageviews": 7., "unique_visitors": 6., "sessions": 6., "bounce_rate": 33.33, "median_session_duration": 8.5, "total_events": 15.}},
+		{{
+			"pageviews": 7., "unique_visitors": 6., "sessions": 6., "bounce_rate": 33.33, "median_session_duration": 8.5,
+			"total_events": 15.,
+		}},
 		{
 			{"name": "/", "pageviews": 4., "visitors": 4., "percentage": 57.14},
 			{"name": "/docs", "pageviews": 1., "visitors": 1., "percentage": 14.29},
 			{"name": "/pricing", "pageviews": 1., "visitors": 1., "percentage": 14.29},
 		},
 		{
-			{"date": "2026-03-29", "pageviews": 5., "visitors": 4., "sessions": 4., "bounce_rate": 25., "median_session_duration": 9.5, "pages_per_session": 1.25},
-			{"date": "2026-03-30", "pageviews": 2., "visitors": 3., "sessions": 2., "bounce_rate": 50., "median_session_duration": 4.5, "pages_per_session": 1.},
+			{
+				"date": "2026-03-29", "pageviews": 5., "visitors": 4., "sessions": 4., "bounce_rate": 25.,
+				"median_session_duration": 9.5, "pages_per_session": 1.25,
+			},
+			{
+				"date": "2026-03-30", "pageviews": 2., "visitors": 3., "sessions": 2., "bounce_rate": 50.,
+				"median_session_duration": 4.5, "pages_per_session": 1.,
+			},
 		},
 		{
-			{"name": "invoice", "total_events": 2., "unique_users": 2., "unique_sessions": 0., "events_with_properties": 0., "percentage": 50., "first_occurrence": "2026-03-30T09:00:00.000Z", "last_occurrence": "2026-03-30T09:00:00.001Z"},
-			{"name": "signup", "total_events": 2., "unique_users": 1., "unique_sessions": 1., "events_with_properties": 2., "percentage": 50., "first_occurrence": "2026-03-29T01:30:01.500Z", "last_occurrence": "2026-03-30T10:00:00.000Z"},
+			{
+				"name": "invoice", "total_events": 2., "unique_users": 2., "unique_sessions": 0., "events_with_properties": 0.,
+				"percentage": 50., "first_occurrence": "2026-03-30T09:00:00.000Z", "last_occurrence": "2026-03-30T09:00:00.001Z",
+			},
+			{
+				"name": "signup", "total_events": 2., "unique_users": 1., "unique_sessions": 1., "events_with_properties": 2.,
+				"percentage": 50., "first_occurrence": "2026-03-29T01:30:01.500Z", "last_occurrence": "2026-03-30T10:00:00.000Z",
+			},
 		},
 		{{"total_events": 4., "unique_event_types": 2., "unique_users": 3., "unique_sessions": 1., "unique_pages": 1.}},
 		{{"name": "/pricing", "total_events": 1., "unique_event_types": 1., "unique_users": 1.}},
@@ -152,9 +180,11 @@ var eventTypes = slices.DeleteFunc(slices.Clone(analytics.Catalog), func(t analy
 
 func subject(organization bool) (analytics.Environment, analyticstest.Question) {
 	if organization {
-		return analytics.Environment{Subject: analytics.Subject{Kind: analytics.Organization, ID: "org_1"}}, analyticstest.Question{Organization: "org_1"}
+		return analytics.Environment{Subject: analytics.Subject{Kind: analytics.Organization, ID: "org_1"}},
+			analyticstest.Question{Organization: "org_1"}
 	}
-	return analytics.Environment{Subject: analytics.Subject{Kind: analytics.Website, ID: "web_1"}}, analyticstest.Question{Website: "web_1"}
+	return analytics.Environment{Subject: analytics.Subject{Kind: analytics.Website, ID: "web_1"}},
+		analyticstest.Question{Website: "web_1"}
 }
 
 // preset sets the range of a preset. No zone of these tests changes its clocks at
@@ -210,11 +240,14 @@ func randomSet(r *rand.Rand, n int) []analyticstest.Event {
 		}
 		e := analyticstest.Event{
 			Organization: "org_1", Website: pick("web_1", "web_1", "web_1", "web_2", ""), ID: strconv.Itoa(i),
-			Name: pick("screen_view", "screen_view", "screen_view", "page_exit", "page_exit", "link_out", "signup", "buy 100% 'now'"),
+			Name: pick("screen_view", "screen_view", "screen_view", "page_exit", "page_exit", "link_out",
+				"signup", "buy 100% 'now'"),
 			Time: day.Add(time.Duration(r.Int64N(int64(8 * 24 * time.Hour)))).Truncate(time.Millisecond),
-			Path: pick("", "/", "/a", "/a/b", "/ü?x=1&y=%41"), Namespace: pick("", "shop", "shop2"), Source: pick("", "browser", "server"),
+			Path: pick("", "/", "/a", "/a/b", "/ü?x=1&y=%41"), Namespace: pick("", "shop", "shop2"),
+			Source:      pick("", "browser", "server"),
 			AnonymousID: pick("", "a1", "a2", "a3", "a4"), ProfileID: pick("", "", "p1", "p2"),
-			Properties: pick("", "{}", `{"plan":"pro"}`, `{"time_on_page":3.25,"plan":null}`, `{"time_on_page":41}`, `{"k'\\\t":{"deep":[1,2]}}`),
+			Properties: pick("", "{}", `{"plan":"pro"}`, `{"time_on_page":3.25,"plan":null}`, `{"time_on_page":41}`,
+				`{"k'\\\t":{"deep":[1,2]}}`),
 			ReceivedAt: received.Add(time.Duration(i) * time.Second),
 		}
 		if s := r.IntN(120); s > 10 {
@@ -224,7 +257,8 @@ func randomSet(r *rand.Rand, n int) []analyticstest.Event {
 		all = append(all, e)
 		if r.IntN(10) == 0 { // sent again, later, with another visitor and time of that day
 			e.ReceivedAt, e.AnonymousID = e.ReceivedAt.Add(time.Hour), "again"
-			e.Time = e.Time.Truncate(24 * time.Hour).Add(time.Duration(r.Int64N(int64(24 * time.Hour)))).Truncate(time.Millisecond)
+			e.Time = e.Time.Truncate(24 * time.Hour).Add(
+				time.Duration(r.Int64N(int64(24 * time.Hour)))).Truncate(time.Millisecond)
 			all = append(all, e)
 		}
 	}
@@ -242,20 +276,24 @@ func randomWeb(r *rand.Rand, e *analyticstest.Event) {
 		"browser": pick("", "Firefox", "Chrome"), "os": pick("", "Windows", "iOS"), "device": pick("desktop", "mobile"),
 		"country": pick("", "AT", "US", "XX"), "region": pick("", "Styria", "Victoria"), "city": pick("", "Graz", "Vienna"),
 		"referrer_kind": pick("", "direct", "internal", "search", "other"), "referrer_name": pick("", "Google", "Bing"),
-		"referrer_host": pick("", "google.com", "example.org"), "referrer": pick("", "https://google.com/", "https://example.org/a"),
-		"utm_source": pick("", "newsletter", "x"), "utm_medium": pick("", "email"), "utm_campaign": pick("", "spring", "fall"),
-		"utm_term": pick("", "shoes"), "utm_content": pick("", "footer", "top"),
+		"referrer_host": pick("", "google.com", "example.org"),
+		"referrer":      pick("", "https://google.com/", "https://example.org/a"),
+		"utm_source":    pick("", "newsletter", "x"), "utm_medium": pick("", "email"),
+		"utm_campaign": pick("", "spring", "fall"),
+		"utm_term":     pick("", "shoes"), "utm_content": pick("", "footer", "top"),
 	}, -1
 	switch r.IntN(6) {
 	case 0:
 		e.Kind, e.Name, e.Value = "vital", pick("LCP", "LCP", "CLS", "FCP", "INP", "TTFB", "FPS"), float64(r.IntN(4000))/8
 	case 1:
 		e.Kind, e.Name = "error", pick("TypeError", "Error")
-		e.Web["message"], e.Web["stack"] = pick("m", "x is \"y\"", "x is 'é'", "can't read 'b' of 0x1F", "can't read '' of 7"), pick("", "a\nb")
+		e.Web["message"], e.Web["stack"] = pick("m", "x is \"y\"", "x is 'é'", "can't read 'b' of 0x1F",
+			"can't read '' of 7"), pick("", "a\nb")
 		e.Web["filename"] = pick("", "https://example.com/app.js", "https://example.com/app.js?v=2#x", "/app.js")
 	case 2:
 		e.Name = pick("outgoing_link", "link_out")
-		e.Web["href"], e.Web["link_text"] = pick("", "https://www.Example.org/a", "https://example.org/b", "mailto:a@b.c"), pick("", "more")
+		e.Web["href"], e.Web["link_text"] = pick("", "https://www.Example.org/a", "https://example.org/b", "mailto:a@b.c"),
+			pick("", "more")
 	default:
 		if e.Name == "page_exit" && r.IntN(2) == 0 {
 			e.Exit = float64(r.IntN(100)) / 4
@@ -276,7 +314,10 @@ func granularities(q *analyticstest.Question) []string {
 }
 
 // zones are those of random questions.
-var zones = []string{"", "UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York", "Australia/Lord_Howe", "America/St_Johns", "Pacific/Chatham"}
+var zones = []string{
+	"", "UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York", "Australia/Lord_Howe", "America/St_Johns",
+	"Pacific/Chatham",
+}
 
 // nows are when they are asked.
 var nows = []time.Time{at("03-29 01:00:00"), at("04-01 23:30:00"), at("10-25 01:30:00"), at("10-31 12:00:00")}

@@ -48,7 +48,8 @@ func sessionFlow(events []Event, _ *Question) []Row {
 	var rows []Row
 	for s, n := range transitions {
 		rows = append(rows, Row{
-			"from_path": s.from, "to_path": s.to, "name": s.from + " → " + s.to, "transitions": n, "sessions": float64(len(sessions[s])),
+			"from_path": s.from, "to_path": s.to, "name": s.from + " → " + s.to, "transitions": n,
+			"sessions": float64(len(sessions[s])),
 		})
 	}
 	sortRows(rows, "from_path", "to_path")
@@ -125,7 +126,8 @@ func pathSteps(events []Event, q *Question) []Row {
 	var rows []Row
 	for k, n := range counts {
 		rows = append(rows, Row{
-			"step": float64(k.step), "from_name": k.from, "to_name": k.to, "sessions": float64(n), "percentage": share(n, len(all)),
+			"step": float64(k.step), "from_name": k.from, "to_name": k.to, "sessions": float64(n),
+			"percentage": share(n, len(all)),
 		})
 	}
 	sortRows(rows, "step", "from_name", "to_name")

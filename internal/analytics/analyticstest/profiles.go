@@ -18,8 +18,10 @@ var profileAnswers = map[string]answer{
 	"profile_detail":   {rows: profileDetail, order: "last_visit", limit: 25},
 	"profile_sessions": {rows: profileSessions, order: "last_visit", limit: 25},
 
-	"scroll_depth_summary":       {rows: scrollSummary, single: true, about: tellsOfPages},
-	"scroll_depth_distribution":  {rows: scrollDistribution, order: "depth_range", ascending: true, limit: 100, share: partOf, whole: depthsTold},
+	"scroll_depth_summary": {rows: scrollSummary, single: true, about: tellsOfPages},
+	"scroll_depth_distribution": {
+		rows: scrollDistribution, order: "depth_range", ascending: true, limit: 100, share: partOf, whole: depthsTold,
+	},
 	"page_scroll_performance":    {rows: scrollByPage, order: "sessions", limit: 100},
 	"interaction_summary":        {rows: interactions, single: true, about: tellsOfPages},
 	"frustration_by_page":        {rows: frustration, order: "frustrated_sessions", limit: 100},
@@ -66,7 +68,8 @@ func sessionList(_ []Event, q *Question) []Row {
 		}
 		of := groups[id]
 		rows = append(rows, Row{
-			"session_id": id, "first_visit": instant(first(of).Time), "last_visit": instant(last(of).Time), "page_views": count(of, isView),
+			"session_id": id, "first_visit": instant(first(of).Time), "last_visit": instant(last(of).Time),
+			"page_views": count(of, isView),
 			"visitor_id": told(of, visitorOf), "country": told(of, web("country")), "referrer": entryReferrer(of),
 			"device_type": told(of, web("device")), "browser_name": told(of, web("browser")), "os_name": told(of, web("os")),
 			"events": tuples(of, plainTuple),
@@ -125,12 +128,15 @@ func interesting(events []Event, q *Question) []Row {
 			continue
 		}
 		rows = append(rows, Row{
-			"session_id": id, "visitor_id": told(of, visitorOf), "first_visit": instant(first(of).Time), "last_visit": instant(last(of).Time),
-			"duration": round2(took), "page_views": count(of, isView), "custom_events": count(of, isCustom), "errors": errors, "rage_clicks": rage,
-			"score": float64(len(reasons)), "reasons": reasons,
+			"session_id": id, "visitor_id": told(of, visitorOf), "first_visit": instant(first(of).Time),
+			"last_visit": instant(last(of).Time),
+			"duration":   round2(took), "page_views": count(of, isView), "custom_events": count(of, isCustom), "errors": errors,
+			"rage_clicks": rage,
+			"score":       float64(len(reasons)), "reasons": reasons,
 		})
 	}
-	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b["last_visit"].(string), a["last_visit"].(string)) })
+	slices.SortStableFunc(rows,
+		func(a, b Row) int { return cmp.Compare(b["last_visit"].(string), a["last_visit"].(string)) })
 	return rows
 }
 
@@ -163,11 +169,14 @@ func profileList(_ []Event, q *Question) []Row {
 			country, region = placed[0].Web["country"], placed[0].Web["region"]
 		}
 		rows = append(rows, Row{
-			"visitor_id": told(latest, visitorOf), "profile_id": user, "first_visit": instant(of[0].Time), "last_visit": instant(latest[0].Time),
-			"display_name": cmp.Or(q.users.trait(&of[0], user, "display_name"), q.users.trait(&of[0], user, "name")), "email": q.users.trait(&of[0], user, "email"),
+			"visitor_id": told(latest, visitorOf), "profile_id": user, "first_visit": instant(of[0].Time),
+			"last_visit":    instant(latest[0].Time),
+			"display_name":  cmp.Or(q.users.trait(&of[0], user, "display_name"), q.users.trait(&of[0], user, "name")),
+			"email":         q.users.trait(&of[0], user, "email"),
 			"session_count": distinct(of, sessionOf), "total_events": float64(len(of)), "unique_pages": distinct(of, pathOf),
-			"country": country, "region": region, "device_type": told(latest, web("device")), "browser_name": told(latest, web("browser")),
-			"os_name": told(latest, web("os")), "referrer": entryReferrer(of), "custom_event_count": count(of, isCustom),
+			"country": country, "region": region, "device_type": told(latest, web("device")),
+			"browser_name": told(latest, web("browser")),
+			"os_name":      told(latest, web("os")), "referrer": entryReferrer(of), "custom_event_count": count(of, isCustom),
 			"unique_event_names": distinct(only(of, isCustom), nameOf),
 		})
 	}
@@ -214,8 +223,11 @@ func profileDetail(_ []Event, q *Question) []Row {
 		_, region, _ := strings.Cut(latest(placeOf), "|")
 		rows = append(rows, Row{
 			"visitor_id": latest(visitorOf), "first_visit": instant(first(of).Time), "last_visit": instant(last(of).Time),
-			"total_sessions": distinct(of, sessionOf), "total_pageviews": count(of, isView), "total_duration": math.RoundToEven(total*1000) / 1000, // whose sum depends on the order
-			"total_duration_formatted": spoken(math.RoundToEven(total*1000) / 1000), "profile_id": user, "device": latest(web("device")), "browser": latest(web("browser")),
+			// whose sum depends on the order
+			"total_sessions": distinct(of, sessionOf), "total_pageviews": count(of, isView),
+			"total_duration":           math.RoundToEven(total*1000) / 1000,
+			"total_duration_formatted": spoken(math.RoundToEven(total*1000) / 1000), "profile_id": user,
+			"device": latest(web("device")), "browser": latest(web("browser")),
 			"os": latest(web("os")), "country": place, "region": region,
 		})
 	}
@@ -234,7 +246,8 @@ func profileSessions(_ []Event, q *Question) []Row {
 	keep := q.matching(sessionOf)
 	ids, groups := group(q.ofKind(""), sessionOf)
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !keep[id] })
-	numbered := slices.SortedFunc(slices.Values(ids), func(a, b string) int { return first(groups[a]).Time.Compare(first(groups[b]).Time) })
+	numbered := slices.SortedFunc(slices.Values(ids),
+		func(a, b string) int { return first(groups[a]).Time.Compare(first(groups[b]).Time) })
 	source := func(e *Event) string {
 		switch {
 		case e.Kind == "error":
@@ -255,9 +268,11 @@ func profileSessions(_ []Event, q *Question) []Row {
 		rows = append(rows, Row{
 			"session_id": id, "session_name": fmt.Sprint("Session ", 1+slices.Index(numbered, id)),
 			"first_visit": instant(first(of).Time), "last_visit": instant(last(of).Time),
-			"duration": round2(duration(of)), "duration_formatted": spoken(round2(duration(of))), "page_views": count(of, isView),
-			"unique_pages": distinct(only(of, isView), pathOf), "device": told(of, web("device")), "browser": told(of, web("browser")),
-			"os": told(of, web("os")), "country": place, "region": region, "referrer": entryReferrer(of),
+			"duration": round2(duration(of)), "duration_formatted": spoken(round2(duration(of))),
+			"page_views":   count(of, isView),
+			"unique_pages": distinct(only(of, isView), pathOf), "device": told(of, web("device")),
+			"browser": told(of, web("browser")),
+			"os":      told(of, web("os")), "country": place, "region": region, "referrer": entryReferrer(of),
 			"events": tuples(all, func(e *Event) []any {
 				line := plainTuple(e)
 				if e.Kind == "error" {
@@ -265,7 +280,8 @@ func profileSessions(_ []Event, q *Question) []Row {
 				}
 				return append(line, source(e))
 			}),
-			"web_vitals": tuples(only(q.ofKind("vital"), mine), func(e *Event) []any { return []any{e.Name, e.Value, instant(e.Time), e.Path} }),
+			"web_vitals": tuples(only(q.ofKind("vital"), mine),
+				func(e *Event) []any { return []any{e.Name, e.Value, instant(e.Time), e.Path} }),
 		})
 	}
 	return rows

@@ -19,7 +19,8 @@ var propertyAnswers = map[string]answer{
 }
 
 func customTrendsByEvent(events []Event, q *Question) []Row {
-	return seriesBy(only(events, isCustom), q, "event_name", nameOf, func(of []Event) Row { return Row{"total_events": float64(len(of))} })
+	return seriesBy(only(events, isCustom), q, "event_name", nameOf,
+		func(of []Event) Row { return Row{"total_events": float64(len(of))} })
 }
 
 // property is a key of the custom events of a name, and how often it has each of
@@ -45,7 +46,8 @@ func propertiesOf(events []Event) []*property {
 			all[id].counts[string(text[:min(len(text), 256)])]++
 		}
 	}
-	return slices.SortedFunc(maps.Values(all), func(a, b *property) int { return cmp.Or(cmp.Compare(a.event, b.event), cmp.Compare(a.key, b.key)) })
+	return slices.SortedFunc(maps.Values(all),
+		func(a, b *property) int { return cmp.Or(cmp.Compare(a.event, b.event), cmp.Compare(a.key, b.key)) })
 }
 
 func (p *property) total() int {
@@ -58,7 +60,8 @@ func (p *property) total() int {
 
 // frequent are the values, the most frequent first.
 func (p *property) frequent(most int) []string {
-	values := slices.SortedFunc(maps.Keys(p.counts), func(a, b string) int { return cmp.Or(p.counts[b]-p.counts[a], cmp.Compare(a, b)) })
+	values := slices.SortedFunc(maps.Keys(p.counts),
+		func(a, b string) int { return cmp.Or(p.counts[b]-p.counts[a], cmp.Compare(a, b)) })
 	return values[:min(most, len(values))]
 }
 
@@ -81,7 +84,12 @@ func propertyValues(events []Event, _ *Question) []Row {
 func cardinalities(events []Event, _ *Question) []Row {
 	var rows []Row
 	for _, p := range propertiesOf(events) {
-		rows = append(rows, Row{"event_name": p.event, "property_key": p.key, "unique_values": float64(len(p.counts)), "occurrences": float64(p.total())})
+		rows = append(rows, Row{
+			"event_name":    p.event,
+			"property_key":  p.key,
+			"unique_values": float64(len(p.counts)),
+			"occurrences":   float64(p.total()),
+		})
 	}
 	return rows
 }
@@ -166,10 +174,13 @@ func classifications(events []Event, _ *Question) []Row {
 			samples = append(samples, v)
 		}
 		rows = append(rows, Row{
-			"event_name": p.event, "property_key": p.key, "cardinality": float64(len(p.counts)), "total_count": float64(p.total()),
-			"coverage_ratio": round4(float64(p.total()) / float64(len(named[p.event]))), "avg_length": round2(float64(letters) / float64(p.total())),
-			"max_length": float64(longest), "is_numeric": p.every(numberLike), "is_boolean": p.every(booleanLike), "is_date_like": p.every(dateLike),
-			"is_url_like": p.every(urlLike), "inferred_type": kind, "render_strategy": shown, "sample_values": samples,
+			"event_name": p.event, "property_key": p.key, "cardinality": float64(len(p.counts)),
+			"total_count":    float64(p.total()),
+			"coverage_ratio": round4(float64(p.total()) / float64(len(named[p.event]))),
+			"avg_length":     round2(float64(letters) / float64(p.total())),
+			"max_length":     float64(longest), "is_numeric": p.every(numberLike), "is_boolean": p.every(booleanLike),
+			"is_date_like": p.every(dateLike),
+			"is_url_like":  p.every(urlLike), "inferred_type": kind, "render_strategy": shown, "sample_values": samples,
 		})
 	}
 	return rows
@@ -191,7 +202,8 @@ func discoveries(events []Event, _ *Question) []Row {
 			}
 			rows = append(rows, Row{
 				"event_name": name, "total_events": float64(len(groups[name])), "unique_users": distinct(groups[name], personOf),
-				"unique_sessions": distinct(groups[name], sessionOf), "property_key": p.key, "unique_values": float64(len(p.counts)), "top_values": values,
+				"unique_sessions": distinct(groups[name], sessionOf), "property_key": p.key,
+				"unique_values": float64(len(p.counts)), "top_values": values,
 			})
 		}
 	}

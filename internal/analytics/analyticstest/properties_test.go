@@ -19,8 +19,9 @@ func oddProperties() []analyticstest.Event {
 	add := func(name string, more int, format string, args ...any) {
 		for range more {
 			all = append(all, analyticstest.Event{
-				Website: "web_1", Organization: "org_1", ID: strconv.Itoa(len(all)), Name: name, Properties: fmt.Sprintf(format, args...),
-				Time: at("03-29 10:00:00").Add(time.Duration(len(all)) * time.Second), ReceivedAt: at("03-30 00:00:00"),
+				Website: "web_1", Organization: "org_1", ID: strconv.Itoa(len(all)), Name: name,
+				Properties: fmt.Sprintf(format, args...),
+				Time:       at("03-29 10:00:00").Add(time.Duration(len(all)) * time.Second), ReceivedAt: at("03-30 00:00:00"),
 			})
 		}
 	}
@@ -36,8 +37,9 @@ func oddProperties() []analyticstest.Event {
 	for _, properties := range []string{
 		"", "{}", `{"none":null}`, `{"":"","ü 'k\"\\":"v\n","nested":{"a":[1.50,{"b":"1.50"}],"c":null},"list":[]}`,
 		`{"long":"` + long + `a"}`, `{"long":"` + long + `ab"}`, `{"long":"` + long + `b"}`,
-		`{"number":"1","flag":true}`, `{"number":2.50,"flag":"false"}`, `{"number":1e3,"flag":""}`, `{"number":12345678901234567890123}`,
-		`{"number":18446744073709551615,"day":"2026-01-02"}`, `{"date":"2026-01-02T10:00"}`, `{"date":"2026-01-02 10:00:00.5+0100"}`,
+		`{"number":"1","flag":true}`, `{"number":2.50,"flag":"false"}`, `{"number":1e3,"flag":""}`,
+		`{"number":12345678901234567890123}`, `{"number":18446744073709551615,"day":"2026-01-02"}`,
+		`{"date":"2026-01-02T10:00"}`, `{"date":"2026-01-02 10:00:00.5+0100"}`,
 	} {
 		add("odd", 1, "%s", properties)
 	}
@@ -77,13 +79,15 @@ func TestRowsOfPropertiesAreFilteredByKeyAndValue(t *testing.T) {
 		"parameters":["custom_events_property_distribution","custom_events_property_classification","custom_events_property_cardinality"]}`, env)
 	row := func(value string, count, share float64) analyticstest.Row {
 		return analyticstest.Row{
-			"event_name": "many", "property_key": "few", "property_value": value, "count": count, "total": 102., "percentage": share, "cardinality": 2.,
+			"event_name": "many", "property_key": "few", "property_value": value, "count": count, "total": 102.,
+			"percentage": share, "cardinality": 2.,
 		}
 	}
 	want := [][]analyticstest.Row{
 		{row("true", 52, 50.98), row("false", 50, 49.02)},
 		{{
-			"event_name": "many", "property_key": "few", "cardinality": 2., "total_count": 102., "coverage_ratio": 1., "avg_length": 4.49, "max_length": 5.,
+			"event_name": "many", "property_key": "few", "cardinality": 2., "total_count": 102., "coverage_ratio": 1.,
+			"avg_length": 4.49, "max_length": 5.,
 			"is_numeric": false, "is_boolean": true, "is_date_like": false, "is_url_like": false, "inferred_type": "boolean",
 			"render_strategy": "distribution", "sample_values": []any{"true", "false"},
 		}},

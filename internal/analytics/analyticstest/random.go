@@ -10,7 +10,9 @@ import (
 
 // operators are those of a kind of value.
 var operators = map[valueKind][]string{
-	textValue:   {"eq", "ne", "contains", "not_contains", "starts_with", "ends_with", "regex", "in", "not_in", "is_set", "not_set"},
+	textValue: {
+		"eq", "ne", "contains", "not_contains", "starts_with", "ends_with", "regex", "in", "not_in", "is_set", "not_set",
+	},
 	numberValue: {"eq", "ne", "in", "not_in", "gt", "gte", "lt", "lte", "is_set", "not_set"},
 	keysValue:   {"eq", "ne", "in", "not_in"},
 	anyValue: {
@@ -49,7 +51,8 @@ func (c *Conditions) randomComparison(r *rand.Rand, name string) Condition {
 	field := name
 	switch name {
 	case "property:<key>":
-		field = "property:" + c.randomKey(r, func(e *Event) []string { return slices.Sorted(maps.Keys(members(e.Properties))) })
+		field = "property:" +
+			c.randomKey(r, func(e *Event) []string { return slices.Sorted(maps.Keys(members(e.Properties))) })
 	case "trait:<key>":
 		field = "trait:" + c.randomKey(r, func(e *Event) []string { return slices.Sorted(maps.Keys(c.users.traits(e))) })
 	}
@@ -79,7 +82,8 @@ func (c *Conditions) randomComparison(r *rand.Rand, name string) Condition {
 // randomKey is a key of some event, or one that none has.
 func (c *Conditions) randomKey(r *rand.Rand, keys func(*Event) []string) string {
 	for range 20 {
-		k := slices.DeleteFunc(keys(&c.events[r.IntN(len(c.events))]), func(key string) bool { return key == "" }) // no filter can name it
+		// no filter can name it
+		k := slices.DeleteFunc(keys(&c.events[r.IntN(len(c.events))]), func(key string) bool { return key == "" })
 		if len(k) > 0 {
 			return k[r.IntN(len(k))]
 		}
@@ -132,6 +136,7 @@ func part(r *rand.Rand, text string) string {
 func randomRegex(r *rand.Rand, text string) string {
 	quoted := regexp.QuoteMeta(text)
 	return []string{
-		quoted, "^" + quoted, quoted + "$", "(?i)" + quoted + ".?", "^.*(" + quoted + "|[0-9]{2,})", "[^" + `\w` + "]" + quoted, `\pL+` + quoted, ".", "^$",
+		quoted, "^" + quoted, quoted + "$", "(?i)" + quoted + ".?", "^.*(" + quoted + "|[0-9]{2,})",
+		"[^" + `\w` + "]" + quoted, `\pL+` + quoted, ".", "^$",
 	}[r.IntN(9)]
 }

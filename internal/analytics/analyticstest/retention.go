@@ -96,7 +96,8 @@ func profileRetention(events []Event, q *Question) []Row {
 			continue
 		}
 		eligible++
-		if count(only(of, named(q.Options.Return)), func(e *Event) bool { return e.Time.After(first) && !e.Time.After(due) }) > 0 {
+		if count(only(of, named(q.Options.Return)),
+			func(e *Event) bool { return e.Time.After(first) && !e.Time.After(due) }) > 0 {
 			retained++
 		}
 	}
@@ -108,7 +109,8 @@ func profileRetention(events []Event, q *Question) []Row {
 		rate = share(retained, eligible)
 	}
 	return []Row{{
-		"activated_profiles": float64(activated), "eligible_profiles": float64(eligible), "retained_profiles": float64(retained), "retention_rate": rate,
+		"activated_profiles": float64(activated), "eligible_profiles": float64(eligible),
+		"retained_profiles": float64(retained), "retention_rate": rate,
 	}}
 }
 

@@ -54,7 +54,9 @@ func TestEveryTypeAgreesWithTheOracleOnRandomSets(t *testing.T) {
 }
 
 // random asks a type one random question of the subjects whose ids have a suffix.
-func (s *server) random(t *testing.T, r *rand.Rand, typ *analytics.Type, conditions *analyticstest.Conditions, suffix string) {
+func (s *server) random(
+	t *testing.T, r *rand.Rand, typ *analytics.Type, conditions *analyticstest.Conditions, suffix string,
+) {
 	t.Helper()
 	env, q := subject(r.IntN(4) == 0 && typ.Subjects&analytics.Organization != 0)
 	env.Subject.ID += suffix
@@ -65,7 +67,8 @@ func (s *server) random(t *testing.T, r *rand.Rand, typ *analytics.Type, conditi
 	}
 	env.TimeZone, env.Now = zones[r.IntN(len(zones))], nows[r.IntN(len(nows))]
 	fields := []string{randomRange(r, typ, &env, &q)}
-	fields = append(fields, fmt.Sprintf(`"parameters":[{"name":%q%s}]`, typ.Name, randomOptions(r, typ, conditions, s.events, &q)))
+	fields = append(fields, fmt.Sprintf(`"parameters":[{"name":%q%s}]`,
+		typ.Name, randomOptions(r, typ, conditions, s.events, &q)))
 	var filters []string
 	keep := func(c analyticstest.Condition) {
 		filters, q.Keep = append(filters, c.JSON), append(q.Keep, c.Keep)
@@ -74,7 +77,9 @@ func (s *server) random(t *testing.T, r *rand.Rand, typ *analytics.Type, conditi
 	for _, name := range typ.Requires {
 		if len(typ.Means) > 0 { // it means a person
 			id := []string{"a1", "a2", "a3", "a4", "p1", "p2", "p3", "nobody"}[r.IntN(8)]
-			keep(analyticstest.Condition{JSON: fmt.Sprintf(`{"field":%q,"op":"eq","value":%q}`, name, id), Keep: conditions.Whose(id)})
+			keep(analyticstest.Condition{
+				JSON: fmt.Sprintf(`{"field":%q,"op":"eq","value":%q}`, name, id), Keep: conditions.Whose(id),
+			})
 			filterable = slices.DeleteFunc(slices.Clone(filterable), func(f string) bool { return f == name })
 			continue
 		}
@@ -166,7 +171,8 @@ func randomOptions(
 		maybe("return_event", text(&o.Return, some().Name))
 		maybe("period", text(&o.Period, []string{"day", "week", "month"}[r.IntN(3)]))
 	case "identified_profile_retention":
-		members["activation_event"], members["return_event"] = text(&o.Activation, some().Name)(), text(&o.Return, some().Name)()
+		members["activation_event"], members["return_event"] = text(&o.Activation, some().Name)(),
+			text(&o.Return, some().Name)()
 		o.HorizonDays = []int{7, 30}[r.IntN(2)]
 		members["horizon_days"] = o.HorizonDays
 		maybe("observation_end", func() any {

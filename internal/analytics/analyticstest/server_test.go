@@ -16,8 +16,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/query"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/analytics/analyticstest"
 	"github.com/millrace/millrace/internal/contract/record"
@@ -36,13 +38,16 @@ type server struct {
 // newServer stores the events as the sink does, one block per month.
 func newServer(t *testing.T, events []analyticstest.Event) *server {
 	t.Helper()
-	cfg := clickhousetest.Migrated(t, clickhouse.Migrate)
-	inserter := clickhouse.NewInserter(cfg, "")
+	cfg := clickhousetest.Migrated(t, schema.Migrate)
+	inserter := insert.NewInserter(cfg, "")
 	t.Cleanup(func() { inserter.Close() })
 	for i, e := range inserts(events) {
 		blocks := map[string]sink.Block{}
 		for j := range e {
-			topic := map[string]string{"": record.TopicEvents, "vital": record.TopicVitals, "error": record.TopicErrors, "identity": record.TopicIdentities}[e[j].Kind]
+			topic := map[string]string{
+				"": record.TopicEvents, "vital": record.TopicVitals, "error": record.TopicErrors,
+				"identity": record.TopicIdentities,
+			}[e[j].Kind]
 			if blocks[topic] == nil {
 				blocks[topic] = inserter.NewBlock(topic)
 			}
@@ -54,7 +59,7 @@ func newServer(t *testing.T, events []analyticstest.Event) *server {
 			}
 		}
 	}
-	runner := clickhouse.NewRunner(cfg, clickhouse.RunnerConfig{Connections: 2})
+	runner := query.NewRunner(cfg, query.RunnerConfig{Connections: 2})
 	t.Cleanup(runner.Close)
 	return &server{events: events, dirty: twice(events), engine: analytics.NewEngine(analytics.Config{}, analytics.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: &onceRunner{runner: runner},
@@ -99,7 +104,8 @@ func inserts(events []analyticstest.Event) [][]analyticstest.Event {
 func row(e *analyticstest.Event) *sink.Row {
 	r := &sink.Row{Topic: []byte(record.TopicEvents), Event: &record.Event{
 		ID: []byte(e.ID), Organization: []byte(e.Organization), Website: []byte(e.Website), Owner: []byte(e.Owner()),
-		Type: []byte(record.TypeCustom), Name: []byte(e.Name), TimeMillis: e.Time.UnixMilli(), ReceivedAt: e.ReceivedAt.UnixMilli(),
+		Type: []byte(record.TypeCustom), Name: []byte(e.Name), TimeMillis: e.Time.UnixMilli(),
+		ReceivedAt:  e.ReceivedAt.UnixMilli(),
 		AnonymousID: []byte(e.AnonymousID), ProfileID: []byte(e.ProfileID), SessionID: []byte(e.SessionID),
 		Path: []byte(e.Path), Namespace: []byte(e.Namespace), Source: []byte(e.Source), Properties: []byte(e.Properties),
 	}}
@@ -128,18 +134,26 @@ func webOf(e *analyticstest.Event) *record.Web {
 }
 
 var webNumbers = map[string]record.WebNumber{
-	"line": record.Line, "col": record.Column, "scroll_depth": record.ScrollDepth, "interactions": record.Interactions, "page_count": record.PageCount,
-	"load_time": record.LoadTime, "dom_ready": record.DOMReady, "dom_interactive": record.DOMInteractive, "ttfb": record.TTFB,
-	"render_time": record.RenderTime, "redirect_time": record.RedirectTime, "lookup_time": record.LookupTime, "rtt": record.RTT, "downlink": record.Downlink,
+	"line": record.Line, "col": record.Column, "scroll_depth": record.ScrollDepth, "interactions": record.Interactions,
+	"page_count": record.PageCount,
+	"load_time":  record.LoadTime, "dom_ready": record.DOMReady, "dom_interactive": record.DOMInteractive,
+	"ttfb":        record.TTFB,
+	"render_time": record.RenderTime, "redirect_time": record.RedirectTime, "lookup_time": record.LookupTime,
+	"rtt": record.RTT, "downlink": record.Downlink,
 }
 
 var webColumns = map[string]record.WebText{
-	"browser": record.Browser, "os": record.OS, "device": record.Device, "country": record.Country, "region": record.Region, "city": record.City,
-	"referrer": record.Referrer, "referrer_kind": record.ReferrerKind, "referrer_name": record.ReferrerName, "referrer_host": record.ReferrerHost,
-	"utm_source": record.UTMSource, "utm_medium": record.UTMMedium, "utm_campaign": record.UTMCampaign, "utm_term": record.UTMTerm,
+	"browser": record.Browser, "os": record.OS, "device": record.Device, "country": record.Country,
+	"region": record.Region, "city": record.City,
+	"referrer": record.Referrer, "referrer_kind": record.ReferrerKind, "referrer_name": record.ReferrerName,
+	"referrer_host": record.ReferrerHost,
+	"utm_source":    record.UTMSource, "utm_medium": record.UTMMedium, "utm_campaign": record.UTMCampaign,
+	"utm_term":    record.UTMTerm,
 	"utm_content": record.UTMContent, "message": record.Message, "filename": record.Filename, "stack": record.Stack,
-	"host": record.Host, "title": record.Title, "browser_version": record.BrowserVersion, "os_version": record.OSVersion, "language": record.Language,
-	"timezone": record.Timezone, "screen": record.Screen, "viewport": record.Viewport, "connection": record.Connection, "href": record.Href, "link_text": record.LinkText,
+	"host": record.Host, "title": record.Title, "browser_version": record.BrowserVersion, "os_version": record.OSVersion,
+	"language": record.Language,
+	"timezone": record.Timezone, "screen": record.Screen, "viewport": record.Viewport, "connection": record.Connection,
+	"href": record.Href, "link_text": record.LinkText,
 }
 
 // ask runs a body and returns the rows of each parameter of its first request.
@@ -189,7 +203,8 @@ func (s *server) check(t *testing.T, body string, env analytics.Environment, q a
 			inAnyOrder(want)
 		}
 		if diff := diffOf(want, got); diff != "" {
-			t.Errorf("%s at %s in %v, rollups %v (-want +got):\n%s", body, env.Now.Format(time.RFC3339), env.TimeZone, rollups, diff)
+			t.Errorf("%s at %s in %v, rollups %v (-want +got):\n%s",
+				body, env.Now.Format(time.RFC3339), env.TimeZone, rollups, diff)
 		}
 	}
 }

@@ -15,8 +15,8 @@ import (
 func TestHostileStringsAreValues(t *testing.T) {
 	t.Parallel()
 	hostile := []string{
-		"'", `\`, `\'`, "''", `"`, "`", "--", ";", "{owner:String}", "\x00", "a\nb", "a\tb", "\r", `\0`, `\n`, `\\`, "x' OR 1=1 --", `\x41`,
-		"['a','b']", ",", "]", "é\u2028", "%", "_", strings.Repeat(`\'`, 200),
+		"'", `\`, `\'`, "''", `"`, "`", "--", ";", "{owner:String}", "\x00", "a\nb", "a\tb", "\r", `\0`, `\n`, `\\`,
+		"x' OR 1=1 --", `\x41`, "['a','b']", ",", "]", "é\u2028", "%", "_", strings.Repeat(`\'`, 200),
 	}
 	var events []analyticstest.Event
 	for i, h := range hostile {
@@ -28,13 +28,19 @@ func TestHostileStringsAreValues(t *testing.T) {
 	s := newServer(t, events)
 	for _, h := range hostile {
 		body := `{"parameters":["custom_events"],"startDate":"2026-03-29","endDate":"2026-03-29","filters":[` +
-			`{"field":"event_name","op":"eq","value":` + string(quoted("event "+h)) + `},{"field":"path","op":"in","value":[` + string(quoted(h)) + `,"\\"]},` +
-			`{"field":"path","op":"starts_with","value":` + string(quoted(h)) + `},{"field":"property_key","op":"in","value":["'",` + string(quoted(h)) + `]}]}`
+			`{"field":"event_name","op":"eq","value":` + string(quoted("event "+h)) + `},{"field":"path","op":"in","value":[` +
+			string(quoted(h)) + `,"\\"]},` +
+			`{"field":"path","op":"starts_with","value":` + string(quoted(h)) +
+			`},{"field":"property_key","op":"in","value":["'",` + string(quoted(h)) + `]}]}`
 		if len(h) <= analytics.MaxFilterKeyLen {
-			body = strings.TrimSuffix(body, "]}") + `,{"or":[{"field":"path","op":"eq","value":"no"},{"and":[{"field":` + string(quoted("property:"+h)) + `,"op":"gte","value":1},` +
-				`{"field":"path","op":"regex","value":` + string(quoted("^"+regexp.QuoteMeta(h)+"$")) + `},{"not":{"field":` + string(quoted("trait:"+h)) + `,"op":"is_set"}}]}]}]}`
+			body = strings.TrimSuffix(body, "]}") + `,{"or":[{"field":"path","op":"eq","value":"no"},{"and":[{"field":` +
+				string(quoted("property:"+h)) + `,"op":"gte","value":1},` +
+				`{"field":"path","op":"regex","value":` + string(quoted("^"+regexp.QuoteMeta(h)+"$")) + `},{"not":{"field":` +
+				string(quoted("trait:"+h)) + `,"op":"is_set"}}]}]}]}`
 		}
-		for _, subject := range []analytics.Subject{{Kind: analytics.Website, ID: h}, {Kind: analytics.Organization, ID: "org_1"}} {
+		for _, subject := range []analytics.Subject{
+			{Kind: analytics.Website, ID: h}, {Kind: analytics.Organization, ID: "org_1"},
+		} {
 			rows := s.ask(t, body, analytics.Environment{Subject: subject, Now: at("03-29 12:00:00")})[0]
 			if len(rows) != 1 || rows[0]["name"] != "event "+h {
 				t.Errorf("%q in %v: %d rows %v", h, subject.Kind, len(rows), rows)

@@ -3,32 +3,47 @@ package analyticstest
 import "strings"
 
 var technologyAnswers = map[string]answer{
-	"browsers_grouped": {order: "pageviews", limit: 100, rows: viewsBy("browser", "browser_version", func(r Row, of, _ []Event) {
-		r["name"], r["browser_name"], r["browser_version"] = versioned(r), r["first"], r["second"]
-		r["sessions"] = distinct(of, sessionOf)
-		drop(r, "percentage")
-	})},
-	"browser_versions": {order: "pageviews", limit: 100, about: isView, share: "pageviews", rows: viewsBy("browser", "browser_version", func(r Row, _, _ []Event) {
-		r["browser_name"], r["browser_version"] = r["first"], r["second"]
-		drop(r, "name")
-	})},
+	"browsers_grouped": {
+		order: "pageviews", limit: 100, rows: viewsBy("browser", "browser_version", func(r Row, of, _ []Event) {
+			r["name"], r["browser_name"], r["browser_version"] = versioned(r), r["first"], r["second"]
+			r["sessions"] = distinct(of, sessionOf)
+			drop(r, "percentage")
+		}),
+	},
+	"browser_versions": {
+		order: "pageviews", limit: 100, about: isView, share: "pageviews",
+		rows: viewsBy("browser", "browser_version", func(r Row, _, _ []Event) {
+			r["browser_name"], r["browser_version"] = r["first"], r["second"]
+			drop(r, "name")
+		}),
+	},
 	"os_versions": {order: "pageviews", limit: 100, rows: viewsBy("os", "os_version", func(r Row, _, _ []Event) {
 		r["name"] = versioned(r)
 		drop(r, "percentage")
 	})},
-	"screen_resolutions": {order: "pageviews", limit: 100, rows: viewsBy("screen", "", func(r Row, _, _ []Event) { drop(r, "percentage") })},
-	"screen_resolution": {order: "pageviews", limit: 100, about: isView, share: "pageviews", rows: viewsBy("screen", "device", func(r Row, _, _ []Event) {
-		r["device_type"] = r["second"]
-		drop(r)
-	})},
-	"viewport_vs_resolution": {order: "pageviews", limit: 100, rows: viewsBy("viewport", "device", func(r Row, _, _ []Event) {
-		r["viewport_size"], r["device_type"] = r["first"], r["second"]
-		drop(r, "name", "percentage")
-	})},
-	"viewport_patterns": {order: "visitors", limit: 100, about: isView, share: partOf, rows: viewsBy("viewport", "", func(r Row, of, _ []Event) {
-		r["viewport_size"], r["sessions"], r[partOf] = r["first"], distinct(of, sessionOf), float64(len(of))
-		drop(r, "name", "pageviews")
-	})},
+	"screen_resolutions": {
+		order: "pageviews", limit: 100, rows: viewsBy("screen", "", func(r Row, _, _ []Event) { drop(r, "percentage") }),
+	},
+	"screen_resolution": {
+		order: "pageviews", limit: 100, about: isView, share: "pageviews",
+		rows: viewsBy("screen", "device", func(r Row, _, _ []Event) {
+			r["device_type"] = r["second"]
+			drop(r)
+		}),
+	},
+	"viewport_vs_resolution": {
+		order: "pageviews", limit: 100, rows: viewsBy("viewport", "device", func(r Row, _, _ []Event) {
+			r["viewport_size"], r["device_type"] = r["first"], r["second"]
+			drop(r, "name", "percentage")
+		}),
+	},
+	"viewport_patterns": {
+		order: "visitors", limit: 100, about: isView, share: partOf,
+		rows: viewsBy("viewport", "", func(r Row, of, _ []Event) {
+			r["viewport_size"], r["sessions"], r[partOf] = r["first"], distinct(of, sessionOf), float64(len(of))
+			drop(r, "name", "pageviews")
+		}),
+	},
 	"traffic_segments": {order: "pageviews", limit: 100, rows: segments},
 	"timezone":         {order: "pageviews", limit: 100, about: isView, share: "pageviews", rows: breakdown("timezone")},
 	"language":         {order: "pageviews", limit: 100, about: isView, share: "pageviews", rows: breakdown("language")},
@@ -82,7 +97,9 @@ func segments(events []Event, _ *Question) []Row {
 		values, groups := group(only(events, isView), d.get)
 		for _, v := range values {
 			if v != "" {
-				rows = append(rows, Row{"dimension": d.name, "value": v, "pageviews": float64(len(groups[v])), "sessions": distinct(groups[v], sessionOf)})
+				rows = append(rows, Row{
+					"dimension": d.name, "value": v, "pageviews": float64(len(groups[v])), "sessions": distinct(groups[v], sessionOf),
+				})
 			}
 		}
 	}

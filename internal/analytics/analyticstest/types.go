@@ -82,7 +82,8 @@ func summary(events []Event, _ *Question) []Row {
 	f := factsOf(events)
 	return []Row{{
 		"pageviews": count(events, isView), "unique_visitors": distinct(events, visitorOf), "sessions": f.sessions,
-		"bounce_rate": f.bounceRate(), "median_session_duration": round2(median(f.durations)), "total_events": float64(len(events)),
+		"bounce_rate": f.bounceRate(), "median_session_duration": round2(median(f.durations)),
+		"total_events": float64(len(events)),
 	}}
 }
 
@@ -95,7 +96,8 @@ func byDate(events []Event, q *Question) []Row {
 		}
 		return Row{
 			"pageviews": count(events, isView), "visitors": distinct(events, visitorOf), "sessions": f.sessions,
-			"bounce_rate": f.bounceRate(), "median_session_duration": round2(median(f.durations)), "pages_per_session": perSession,
+			"bounce_rate": f.bounceRate(), "median_session_duration": round2(median(f.durations)),
+			"pages_per_session": perSession,
 		}
 	})
 }
@@ -189,7 +191,8 @@ func customEvents(events []Event, _ *Question) []Row {
 func customMeasures(events []Event) Row {
 	custom := only(events, isCustom)
 	return Row{
-		"total_events": float64(len(custom)), "unique_event_types": distinct(custom, nameOf), "unique_users": distinct(custom, personOf),
+		"total_events": float64(len(custom)), "unique_event_types": distinct(custom, nameOf),
+		"unique_users":    distinct(custom, personOf),
 		"unique_sessions": distinct(custom, sessionOf), "unique_pages": distinct(custom, pathOf),
 	}
 }
@@ -206,7 +209,8 @@ func customByPath(events []Event, _ *Question) []Row {
 	for _, p := range paths {
 		if of := groups[p]; p != "" {
 			rows = append(rows, Row{
-				"name": p, "total_events": float64(len(of)), "unique_event_types": distinct(of, nameOf), "unique_users": distinct(of, personOf),
+				"name": p, "total_events": float64(len(of)), "unique_event_types": distinct(of, nameOf),
+				"unique_users": distinct(of, personOf),
 			})
 		}
 	}
@@ -217,7 +221,8 @@ func customRecent(events []Event, _ *Question) []Row {
 	var rows []Row
 	for _, e := range only(events, isCustom) {
 		rows = append(rows, Row{
-			"event_name": e.Name, "namespace": e.Namespace, "path": e.Path, "source": e.Source, "properties": properties(e.Properties),
+			"event_name": e.Name, "namespace": e.Namespace, "path": e.Path, "source": e.Source,
+			"properties":   properties(e.Properties),
 			"anonymous_id": e.AnonymousID, "session_id": e.SessionID, "timestamp": instant(e.Time),
 		})
 	}

@@ -33,11 +33,15 @@ type value struct {
 
 // textFields are those of a text, by the column of the web that holds them.
 var textFields = map[string]string{
-	"host": "host", "title": "title", "browser_name": "browser", "browser_version": "browser_version", "os_name": "os", "os_version": "os_version",
-	"device_type": "device", "country": "country", "region": "region", "city": "city", "connection": "connection", "language": "language",
-	"timezone": "timezone", "screen": "screen", "viewport": "viewport", "referrer": "referrer", "referrer_domain": "referrer_host",
-	"utm_source": "utm_source", "utm_medium": "utm_medium", "utm_campaign": "utm_campaign", "utm_term": "utm_term", "utm_content": "utm_content",
-	"href": "href", "link_text": "link_text", "message": "message", "filename": "filename",
+	"host": "host", "title": "title", "browser_name": "browser", "browser_version": "browser_version", "os_name": "os",
+	"os_version":  "os_version",
+	"device_type": "device", "country": "country", "region": "region", "city": "city", "connection": "connection",
+	"language": "language",
+	"timezone": "timezone", "screen": "screen", "viewport": "viewport", "referrer": "referrer",
+	"referrer_domain": "referrer_host",
+	"utm_source":      "utm_source", "utm_medium": "utm_medium", "utm_campaign": "utm_campaign", "utm_term": "utm_term",
+	"utm_content": "utm_content",
+	"href":        "href", "link_text": "link_text", "message": "message", "filename": "filename",
 }
 
 // ownFields are the texts that are not of the web.
@@ -58,8 +62,10 @@ var ownFields = map[string]func(*Event) string{
 
 // numberFields are those of a number, by what Numbers calls it.
 var numberFields = map[string]string{
-	"lineno": "line", "colno": "col", "scroll_depth": "scroll_depth", "interactions": "interactions", "page_count": "page_count",
-	"load_time": "load_time", "dom_ready": "dom_ready", "dom_interactive": "dom_interactive", "ttfb": "ttfb", "render_time": "render_time",
+	"lineno": "line", "colno": "col", "scroll_depth": "scroll_depth", "interactions": "interactions",
+	"page_count": "page_count",
+	"load_time":  "load_time", "dom_ready": "dom_ready", "dom_interactive": "dom_interactive", "ttfb": "ttfb",
+	"render_time":   "render_time",
 	"redirect_time": "redirect_time", "lookup_time": "lookup_time", "rtt": "rtt", "downlink": "downlink",
 }
 

@@ -12,17 +12,23 @@ var visitAnswers = map[string]answer{
 	"today_metrics": {rows: todayMetrics, single: true, today: true},
 	"active_stats":  {rows: activeStats, single: true, recent: 5 * time.Minute},
 
-	"page_performance":   {rows: topPages, order: "visitors", limit: 100, about: isView, share: "pageviews"},
-	"entry_pages":        {rows: edgePages(first), order: "pageviews", limit: 100, share: "pageviews", whole: sessionsWithViews},
-	"exit_pages":         {rows: edgePages(last), order: "pageviews", limit: 100, share: "pageviews", whole: sessionsWithViews},
+	"page_performance": {rows: topPages, order: "visitors", limit: 100, about: isView, share: "pageviews"},
+	"entry_pages": {
+		rows: edgePages(first), order: "pageviews", limit: 100, share: "pageviews", whole: sessionsWithViews,
+	},
+	"exit_pages": {
+		rows: edgePages(last), order: "pageviews", limit: 100, share: "pageviews", whole: sessionsWithViews,
+	},
 	"page_time_analysis": {rows: pageTimes, order: "sessions_with_time", limit: 100, about: isTimed, share: partOf},
 
-	"session_metrics":               {rows: sessionMetrics, single: true},
-	"session_duration_distribution": {rows: durations, order: "duration_range", ascending: true, limit: 100, ranks: durationRanges},
-	"sessions_by_device":            {rows: sessionsBy(web("device")), order: "sessions", limit: 100},
-	"sessions_by_browser":           {rows: sessionsBy(web("browser")), order: "sessions", limit: 100},
-	"sessions_time_series":          {rows: sessionSeries, order: "date", ascending: true, limit: 10_000},
-	"session_pages":                 {rows: sessionPages, order: "sessions", limit: 100},
+	"session_metrics": {rows: sessionMetrics, single: true},
+	"session_duration_distribution": {
+		rows: durations, order: "duration_range", ascending: true, limit: 100, ranks: durationRanges,
+	},
+	"sessions_by_device":   {rows: sessionsBy(web("device")), order: "sessions", limit: 100},
+	"sessions_by_browser":  {rows: sessionsBy(web("browser")), order: "sessions", limit: 100},
+	"sessions_time_series": {rows: sessionSeries, order: "date", ascending: true, limit: 10_000},
+	"session_pages":        {rows: sessionPages, order: "sessions", limit: 100},
 
 	"realtime_pages":     {rows: realtimePages, order: "visitors", limit: 100, recent: 5 * time.Minute},
 	"realtime_referrers": {rows: realtimeReferrers, order: "visitors", limit: 100, recent: 5 * time.Minute},
@@ -65,7 +71,9 @@ func reversed(events []Event) []Event {
 }
 
 func todayMetrics(events []Event, _ *Question) []Row {
-	return []Row{{"pageviews": count(events, isView), "visitors": distinct(events, visitorOf), "sessions": distinct(events, sessionOf)}}
+	return []Row{{
+		"pageviews": count(events, isView), "visitors": distinct(events, visitorOf), "sessions": distinct(events, sessionOf),
+	}}
 }
 
 func activeStats(events []Event, _ *Question) []Row {
@@ -109,7 +117,8 @@ func pageTimes(events []Event, _ *Question) []Row {
 		}
 		rows = append(rows, Row{
 			"name": p, "sessions_with_time": distinct(groups[p], sessionOf), "visitors": distinct(groups[p], visitorOf),
-			"median_time_on_page": round2(median(times)), "percentage": share(len(groups[p]), len(exits)), partOf: float64(len(groups[p])),
+			"median_time_on_page": round2(median(times)), "percentage": share(len(groups[p]), len(exits)),
+			partOf: float64(len(groups[p])),
 		})
 	}
 	return rows
@@ -125,7 +134,8 @@ func sessionMetrics(events []Event, _ *Question) []Row {
 		mean = mean / f.sessions / 1000
 	}
 	return []Row{{
-		"total_sessions": f.sessions, "avg_session_duration": round2(mean), "bounce_rate": f.bounceRate(), "total_events": float64(len(events)),
+		"total_sessions": f.sessions, "avg_session_duration": round2(mean), "bounce_rate": f.bounceRate(),
+		"total_events": float64(len(events)),
 	}}
 }
 
@@ -154,7 +164,8 @@ func durations(events []Event, _ *Question) []Row {
 	}
 	var rows []Row
 	for name, of := range in {
-		rows = append(rows, Row{"duration_range": name, "sessions": distinct(of, sessionOf), "visitors": distinct(of, visitorOf)})
+		rows = append(rows,
+			Row{"duration_range": name, "sessions": distinct(of, sessionOf), "visitors": distinct(of, visitorOf)})
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Compare(durationRanges[a["duration_range"].(string)], durationRanges[b["duration_range"].(string)])
@@ -168,7 +179,8 @@ func counted(events []Event, column string, get func(*Event) string) []Row {
 	values, groups := group(events, get)
 	for _, v := range values {
 		if v != "" {
-			rows = append(rows, Row{column: v, "sessions": distinct(groups[v], sessionOf), "visitors": distinct(groups[v], visitorOf)})
+			rows = append(rows,
+				Row{column: v, "sessions": distinct(groups[v], sessionOf), "visitors": distinct(groups[v], visitorOf)})
 		}
 	}
 	return rows
@@ -243,7 +255,8 @@ func realtimeFeed(events []Event, _ *Question) []Row {
 	var rows []Row
 	for _, e := range events {
 		rows = append(rows, Row{
-			"event_name": e.Name, "path": e.Path, "country": e.Web["country"], "browser_name": e.Web["browser"], "timestamp": instant(e.Time),
+			"event_name": e.Name, "path": e.Path, "country": e.Web["country"], "browser_name": e.Web["browser"],
+			"timestamp": instant(e.Time),
 		})
 	}
 	return rows
@@ -260,7 +273,8 @@ func realtimeSessions(events []Event, q *Question) []Row {
 		page := told(only(latest, isView), pathOf)
 		rows = append(rows, Row{
 			"session_id": id, "current_page": cmp.Or(page, told(latest, pathOf)), "country": told(latest, web("country")),
-			"device_type": told(latest, web("device")), "pages_viewed": count(latest, isView), "last_seen": instant(latest[0].Time),
+			"device_type": told(latest, web("device")), "pages_viewed": count(latest, isView),
+			"last_seen": instant(latest[0].Time),
 		})
 	}
 	return rows
@@ -269,7 +283,9 @@ func realtimeSessions(events []Event, q *Question) []Row {
 func velocity(events []Event, q *Question) []Row {
 	q.Granularity = "minute"
 	rows := series(events, q, func(events []Event) Row {
-		return Row{"pageviews": count(events, isView), "events": float64(len(events)), "visitors": distinct(events, visitorOf)}
+		return Row{
+			"pageviews": count(events, isView), "events": float64(len(events)), "visitors": distinct(events, visitorOf),
+		}
 	})
 	for _, r := range rows {
 		r["minute"] = r["date"]

@@ -20,7 +20,8 @@ func visitSet(r *rand.Rand, n int) []analyticstest.Event {
 		if e.Kind == "identity" {
 			continue
 		}
-		engage(rand.New(rand.NewPCG(uint64(len(e.ID)), uint64(crc32.ChecksumIEEE([]byte(e.ID))))), e) // the same of each sending
+		// the same of each sending
+		engage(rand.New(rand.NewPCG(uint64(len(e.ID)), uint64(crc32.ChecksumIEEE([]byte(e.ID))))), e)
 		// Sendings of one event stay on its day, and of one session.
 		key := e.SessionID + e.Time.UTC().Format(time.DateOnly)
 		if e.SessionID == "" {
@@ -47,11 +48,15 @@ func visitSet(r *rand.Rand, n int) []analyticstest.Event {
 // called are names of users.
 func called() []analyticstest.Event {
 	var all []analyticstest.Event
-	for i, traits := range []string{`{"name":"Ada","email":"ada@example.com"}`, `{"name":"Bob","display_name":"Bobby"}`, `{"email":"c@example.com"}`, `{"email":null}`} {
+	for i, traits := range []string{
+		`{"name":"Ada","email":"ada@example.com"}`, `{"name":"Bob","display_name":"Bobby"}`, `{"email":"c@example.com"}`,
+		`{"email":null}`,
+	} {
 		at := at("03-10 00:00:00").Add(time.Duration(i) * time.Hour)
 		all = append(all, analyticstest.Event{
-			Kind: "identity", Name: "identify", Organization: "org_1", Website: "web_1", ID: fmt.Sprint("name ", i), Time: at, ReceivedAt: at,
-			ProfileID: []string{"p1", "p2", "p3", "p3"}[i], Properties: traits,
+			Kind: "identity", Name: "identify", Organization: "org_1", Website: "web_1", ID: fmt.Sprint("name ", i), Time: at,
+			ReceivedAt: at,
+			ProfileID:  []string{"p1", "p2", "p3", "p3"}[i], Properties: traits,
 		})
 	}
 	return all
@@ -67,7 +72,8 @@ func engage(r *rand.Rand, e *analyticstest.Event) {
 	}
 	told := map[string]any{}
 	for _, name := range []string{
-		"maxScrollDepth", "timeOnPage", "activeTime", "interactionCount", "rageClickCount", "deadClickCount", "errorCount", "formFieldCount", "formSubmitCount",
+		"maxScrollDepth", "timeOnPage", "activeTime", "interactionCount", "rageClickCount", "deadClickCount", "errorCount",
+		"formFieldCount", "formSubmitCount",
 	} {
 		switch {
 		case r.IntN(2) == 0:

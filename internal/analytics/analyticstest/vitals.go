@@ -15,13 +15,18 @@ var vitalAnswers = func() map[string]answer {
 	path := func(e *Event) string { return e.Path }
 	web := func(column string) func(*Event) string { return func(e *Event) string { return e.Web[column] } }
 	for suffix, get := range map[string]func(*Event) string{
-		"page": path, "country": web("country"), "browser": web("browser"), "os": web("os"), "device": web("device"), "region": web("region"), "city": web("city"),
+		"page": path, "country": web("country"), "browser": web("browser"), "os": web("os"), "device": web("device"),
+		"region": web("region"), "city": web("city"),
 	} {
-		all["web_vitals_by_"+suffix] = answer{order: "measurements", limit: 100, kind: "vital", rows: vitalsOf(get, suffix == "country", "measurements",
-			"avg_fcp p50_fcp avg_lcp p50_lcp p75_lcp avg_cls p50_cls avg_inp p75_inp avg_ttfb")}
+		all["web_vitals_by_"+suffix] = answer{
+			order: "measurements", limit: 100, kind: "vital", rows: vitalsOf(get, suffix == "country", "measurements",
+				"avg_fcp p50_fcp avg_lcp p50_lcp p75_lcp avg_cls p50_cls avg_inp p75_inp avg_ttfb"),
+		}
 		if suffix != "page" {
-			all["vitals_by_"+suffix] = answer{order: "samples", limit: 100, kind: "vital", rows: vitalsOf(get, suffix == "country", "samples",
-				"p50_lcp p50_fcp p50_cls p50_inp p50_ttfb")}
+			all["vitals_by_"+suffix] = answer{
+				order: "samples", limit: 100, kind: "vital", rows: vitalsOf(get, suffix == "country", "samples",
+					"p50_lcp p50_fcp p50_cls p50_inp p50_ttfb"),
+			}
 		}
 	}
 	return all

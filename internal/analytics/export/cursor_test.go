@@ -13,7 +13,10 @@ func TestACursorReadsBackAsItsPosition(t *testing.T) {
 	t.Parallel()
 	s := newSeal("events", "web_1", begin, begin.AddDate(0, 0, 1))
 	for _, p := range []RowKey{
-		{}, {Day: 1, Name: "signup", Key: 2}, {Day: math.MaxUint16, Name: strings.Repeat("😀", 256), Key: math.MaxUint64}, {Name: "a\x00b\xff"},
+		{},
+		{Day: 1, Name: "signup", Key: 2},
+		{Day: math.MaxUint16, Name: strings.Repeat("😀", 256), Key: math.MaxUint64},
+		{Name: "a\x00b\xff"},
 	} {
 		text := s.text(&p)
 		got, ok := s.open(text)

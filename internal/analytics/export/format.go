@@ -24,7 +24,8 @@ var Formats = []*Format{
 	},
 	{
 		Name: "parquet", ContentType: "application/vnd.apache.parquet", Extension: "parquet",
-		Doc: "Columns compressed with zstd. Values that are not there are null, properties are JSON text. It can be read only with its end.",
+		Doc: "Columns compressed with zstd. Values that are not there are null, properties are JSON text. It can be read " +
+			"only with its end.",
 	},
 }
 

@@ -103,15 +103,17 @@ var Kinds = []*Kind{
 			},
 			texts(
 				web{"host", record.Host}, web{"title", record.Title}, web{"referrer", record.Referrer},
-				web{"referrer_host", record.ReferrerHost}, web{"referrer_kind", record.ReferrerKind}, web{"referrer_name", record.ReferrerName},
-				web{"utm_source", record.UTMSource}, web{"utm_medium", record.UTMMedium}, web{"utm_campaign", record.UTMCampaign},
-				web{"utm_term", record.UTMTerm}, web{"utm_content", record.UTMContent}, web{"click_kind", record.ClickKind}, web{"click_id", record.ClickID},
+				web{"referrer_host", record.ReferrerHost}, web{"referrer_kind", record.ReferrerKind},
+				web{"referrer_name", record.ReferrerName}, web{"utm_source", record.UTMSource}, web{"utm_medium", record.UTMMedium},
+				web{"utm_campaign", record.UTMCampaign}, web{"utm_term", record.UTMTerm}, web{"utm_content", record.UTMContent},
+				web{"click_kind", record.ClickKind}, web{"click_id", record.ClickID},
 			),
 			visitor,
 			texts(
-				web{"bot", record.Bot}, web{"bot_kind", record.BotKind}, web{"language", record.Language}, web{"timezone", record.Timezone},
-				web{"screen", record.Screen}, web{"viewport", record.Viewport}, web{"href", record.Href}, web{"link_text", record.LinkText},
-				web{"original_name", record.OriginalName},
+				web{"bot", record.Bot}, web{"bot_kind", record.BotKind}, web{"language", record.Language},
+				web{"timezone", record.Timezone},
+				web{"screen", record.Screen}, web{"viewport", record.Viewport}, web{"href", record.Href},
+				web{"link_text", record.LinkText}, web{"original_name", record.OriginalName},
 			),
 			[]Column{
 				measured("value", Float64, record.Value), measured("time_on_page", Float32, record.TimeOnPage),
@@ -127,14 +129,17 @@ var Kinds = []*Kind{
 	{
 		Name: "vitals", Doc: "Measurements of pages in browsers; name is the metric.",
 		Columns: kind(
-			[]Column{{Name: "value", Type: Float64, Doc: "What was measured: milliseconds, frames a second for FPS, no unit for CLS."}},
+			[]Column{
+				{Name: "value", Type: Float64, Doc: "What was measured: milliseconds, frames a second for FPS, no unit for CLS."},
+			},
 			hosted(),
 		),
 	},
 	{
 		Name: "errors", Doc: "Errors in the scripts of pages; name is the error's type.",
 		Columns: kind(
-			texts(web{"message", record.Message}, web{"filename", record.Filename}, web{"stack", record.Stack}, web{"original_name", record.OriginalName}),
+			texts(web{"message", record.Message}, web{"filename", record.Filename}, web{"stack", record.Stack},
+				web{"original_name", record.OriginalName}),
 			[]Column{
 				{Name: "line", Type: Count, Doc: record.WebNumbers[record.Line].Help, NonZero: true},
 				{Name: "col", Type: Count, Doc: record.WebNumbers[record.Column].Help, NonZero: true},
@@ -146,7 +151,8 @@ var Kinds = []*Kind{
 
 // visitor are the columns that tell of the browser and the place.
 var visitor = texts(
-	web{"browser", record.Browser}, web{"browser_version", record.BrowserVersion}, web{"os", record.OS}, web{"os_version", record.OSVersion},
+	web{"browser", record.Browser}, web{"browser_version", record.BrowserVersion}, web{"os", record.OS},
+	web{"os_version", record.OSVersion},
 	web{"device", record.Device}, web{"country", record.Country}, web{"region", record.Region}, web{"city", record.City},
 	web{"connection", record.Connection},
 )

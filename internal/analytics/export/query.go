@@ -43,10 +43,13 @@ const MaxLimit = 1_000_000_000
 // NewQuery checks a request. The error is a Validation error with everything that
 // is wrong.
 func NewQuery(r *Request) (*Query, error) {
-	q := &Query{Kind: KindOf(r.Kind), Format: FormatOf(r.Format), Owner: r.WebsiteID, Start: r.Start, End: r.End, Limit: r.Limit}
+	q := &Query{
+		Kind: KindOf(r.Kind), Format: FormatOf(r.Format), Owner: r.WebsiteID, Start: r.Start, End: r.End, Limit: r.Limit,
+	}
 	var problems []apierr.Detail
 	wrong := func(field, rule, message, suggestion string) {
-		problems = append(problems, apierr.Detail{Index: apierr.NoIndex, Field: field, Rule: rule, Message: message, Suggestion: suggestion})
+		problems = append(problems,
+			apierr.Detail{Index: apierr.NoIndex, Field: field, Rule: rule, Message: message, Suggestion: suggestion})
 	}
 	if q.Format == nil {
 		wrong("format", "choice", "format must be one of "+strings.Join(FormatNames(), ", "), "")
@@ -82,7 +85,8 @@ func NewQuery(r *Request) (*Query, error) {
 	if r.Cursor != "" {
 		var ok bool
 		if q.After, ok = q.seal.open(r.Cursor); !ok {
-			wrong("cursor", "cursor", "cursor is none of this website, kind and range", "Send the cursor of a row unchanged, with the range of the export that it came from")
+			wrong("cursor", "cursor", "cursor is none of this website, kind and range",
+				"Send the cursor of a row unchanged, with the range of the export that it came from")
 		}
 	}
 	if err := invalid(problems); err != nil {
@@ -107,7 +111,7 @@ func invalid(problems []apierr.Detail) error {
 // ErrUnavailable says that a source cannot be reached now.
 var ErrUnavailable = errors.New("the rows cannot be read now")
 
-// Source reads rows; *clickhouse.Exporter is one.
+// Source reads rows; *query.Exporter is one.
 type Source interface {
 	// Read calls each with the rows of a query, in the order of the sort key and
 	// each once, a block at a time. It stops at the first error of each, and

@@ -55,7 +55,8 @@ func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
 		},
 		{
 			"inactive and out of time",
-			list(saw("resting", "on", "a"), saw("later", "on", "a"), saw("over", "on", "a")), `{"count":0,"ignored":3}`, nil, nil,
+			list(saw("resting", "on", "a"), saw("later", "on", "a"), saw("over", "on", "a")), `{"count":0,"ignored":3}`, nil,
+			nil,
 		},
 		{"one that counts none", list(saw("untold", "on", "ann")), `{"count":0,"ignored":1}`, nil, nil},
 	} {
@@ -99,13 +100,17 @@ func TestMalformedExposuresAreRejectedAndNameTheirPlace(t *testing.T) {
 		`["marker@x.example"]`: "The body must be a JSON array",
 		`[]`:                   "There must be 1 to 100 exposures, and there are 0",
 		many(101):              "There must be 1 to 100 exposures, and there are 101",
-		`[{"flag":"nav","variant":"on","userId":"a"},{"variant":"on","userId":"a"}]`:   "[1].flag is required",
-		`[{"flag":"nav","userId":"a"}]`:                                                "[0].variant is required",
-		`[{"flag":"nav","variant":"on"}]`:                                              "[0].userId is required",
-		list(saw("nav", "on", strings.Repeat("é", 257))):                               "[0].userId must be at most 256 characters",
-		list(saw("nav", "on", "a", `,"anonymousId":"`, strings.Repeat("é", 257), `"`)): "[0].anonymousId must be at most 256 characters",
-		list(saw(strings.Repeat("k", 129), "on", "a")):                                 "[0].flag must be at most 128 characters",
-		list(saw("nav", strings.Repeat("k", 129), "a")):                                "[0].variant must be at most 128 characters",
+		`[{"flag":"nav","variant":"on","userId":"a"},{"variant":"on","userId":"a"}]`: "[1].flag is required",
+		`[{"flag":"nav","userId":"a"}]`:                                              "[0].variant is required",
+		`[{"flag":"nav","variant":"on"}]`:                                            "[0].userId is required",
+		list(saw("nav", "on",
+			strings.Repeat("é", 257))): "[0].userId must be at most 256 characters",
+		list(saw("nav", "on", "a", `,"anonymousId":"`,
+			strings.Repeat("é", 257), `"`)): "[0].anonymousId must be at most 256 characters",
+		list(saw(strings.Repeat("k", 129), "on",
+			"a")): "[0].flag must be at most 128 characters",
+		list(saw("nav",
+			strings.Repeat("k", 129), "a")): "[0].variant must be at most 128 characters",
 	} {
 		got := post(t, app, exposuresOfSite, body)
 		if got.Status != 400 || !strings.Contains(got.Body, want) || strings.Contains(got.Body, "marker") {

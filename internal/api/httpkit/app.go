@@ -112,10 +112,14 @@ func New(cfg Config, deps Deps) *fiber.App {
 		cfg.MaxInFlight = defaultMaxInFlight
 	}
 	if cfg.Admission == nil {
-		cfg.Admission = admission.New(admission.Config{Host: cfg.Host.String(), Memory: defaultBodyMemory}, admission.Deps{Metrics: deps.Metrics})
+		cfg.Admission = admission.New(admission.Config{Host: cfg.Host.String(), Memory: defaultBodyMemory},
+			admission.Deps{Metrics: deps.Metrics})
 	}
 	cfg.Conns = cfg.Conns.orDefaults()
-	k := &kit{cfg: cfg, log: deps.Log, tracer: recording(deps.Tracer), cutDelay: lastCall, settle: settle, lastCall: lastCall, linger: lingerTime, roomPause: roomPause}
+	k := &kit{
+		cfg: cfg, log: deps.Log, tracer: recording(deps.Tracer), cutDelay: lastCall, settle: settle, lastCall: lastCall,
+		linger: lingerTime, roomPause: roomPause,
+	}
 	k.exposed = []byte(cfg.Open.Exposed)
 	k.metrics = newMetrics(deps.Metrics, k)
 

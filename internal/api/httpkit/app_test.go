@@ -84,7 +84,8 @@ func TestWhatFiberRejectsComesInTheHostsBody(t *testing.T) {
 			resp := do(t, newApp(t, Config{Host: host}), tc.method, tc.path, nil, "")
 			want := string(errorBody(host, resolve(apierr.New(tc.code)), []byte(resp.header.Get("X-Request-ID"))))
 			if resp.status != tc.status || resp.body != want || resp.header.Get("Content-Type") != "application/json" {
-				t.Errorf("%s %s on the %s host = %d %s, want %d %s", tc.method, tc.path, host, resp.status, resp.body, tc.status, want)
+				t.Errorf("%s %s on the %s host = %d %s, want %d %s",
+					tc.method, tc.path, host, resp.status, resp.body, tc.status, want)
 			}
 		}
 	}
@@ -99,7 +100,10 @@ func TestErrorsBeforeAHandlerComeInTheHostsBody(t *testing.T) {
 		message    string
 	}{
 		{"no HTTP", "nonsense\r\n\r\n", 400, "The request is not valid HTTP"},
-		{"a header line without a colon", "GET /health HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n", 400, "The request is not valid HTTP"},
+		{
+			"a header line without a colon", "GET /health HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n", 400,
+			"The request is not valid HTTP",
+		},
 		{
 			"a header over 8 KiB", "GET /health HTTP/1.1\r\nHost: x\r\nX-Long: " + strings.Repeat("a", 64<<10) + "\r\n\r\n",
 			431, "The request's header is too large",
@@ -109,7 +113,8 @@ func TestErrorsBeforeAHandlerComeInTheHostsBody(t *testing.T) {
 			400, "Invalid request body",
 		},
 		{
-			"a body that ends early", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n" + strings.Repeat("a", 10000),
+			"a body that ends early",
+			"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n" + strings.Repeat("a", 10000),
 			400, "Invalid request body",
 		},
 	} {
@@ -207,10 +212,12 @@ func TestAnInternalErrorIsLoggedOnceAndItsTextWithheld(t *testing.T) {
 			app := New(Config{}, Deps{Log: slog.New(slog.NewJSONHandler(&log, nil)), Metrics: prometheus.NewRegistry()})
 			Handle(app, "GET", "/", handler)
 			resp := do(t, app, "GET", "/", nil, "")
-			if resp.status != 500 || strings.Contains(resp.body, "secret") || !strings.Contains(resp.body, "Internal server error") {
+			if resp.status != 500 || strings.Contains(resp.body, "secret") ||
+				!strings.Contains(resp.body, "Internal server error") {
 				t.Errorf("answer %d %s", resp.status, resp.body)
 			}
-			if n := strings.Count(log.String(), `"msg":"request failed"`); n != 1 || !strings.Contains(log.String(), "secret text") {
+			if n := strings.Count(log.String(), `"msg":"request failed"`); n != 1 ||
+				!strings.Contains(log.String(), "secret text") {
 				t.Errorf("%d log lines, want 1 with the text: %s", n, log.String())
 			}
 		})
@@ -332,20 +339,27 @@ func TestBrowsersMaySendFromAnywhere(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, Config{})
 	resp := do(t, app, "OPTIONS", "/anything", map[string]string{
-		"Origin": "https://shop.example", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-sdk-name",
+		"Origin": "https://shop.example", "Access-Control-Request-Method": "POST",
+		"Access-Control-Request-Headers": "content-type,x-sdk-name",
 	}, "")
 	got := map[string]string{}
-	for _, h := range []string{"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Allow-Credentials", "Vary"} {
+	for _, h := range []string{
+		"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
+		"Access-Control-Allow-Credentials", "Vary",
+	} {
 		got[h] = resp.header.Get(h)
 	}
 	want := map[string]string{
-		"Access-Control-Allow-Origin": "https://shop.example", "Access-Control-Allow-Methods": "POST, GET, OPTIONS, PUT, DELETE",
-		"Access-Control-Allow-Headers": "content-type,x-sdk-name", "Access-Control-Allow-Credentials": "true", "Vary": "Origin",
+		"Access-Control-Allow-Origin":  "https://shop.example",
+		"Access-Control-Allow-Methods": "POST, GET, OPTIONS, PUT, DELETE",
+		"Access-Control-Allow-Headers": "content-type,x-sdk-name", "Access-Control-Allow-Credentials": "true",
+		"Vary": "Origin",
 	}
 	if diff := cmp.Diff(want, got); resp.status != 204 || resp.body != "" || diff != "" {
 		t.Errorf("preflight = %d %q, headers (-want +got):\n%s", resp.status, resp.body, diff)
 	}
-	if resp := do(t, app, "GET", "/nowhere", map[string]string{"Origin": "https://shop.example"}, ""); resp.header.Get("Access-Control-Allow-Origin") == "" {
+	if resp := do(t, app, "GET", "/nowhere",
+		map[string]string{"Origin": "https://shop.example"}, ""); resp.header.Get("Access-Control-Allow-Origin") == "" {
 		t.Error("an error answer hides itself from the page that caused it")
 	}
 	if resp := do(t, app, "GET", "/health", nil, ""); resp.header.Get("Access-Control-Allow-Origin") != "" {
@@ -381,7 +395,8 @@ func TestOneRequestMoreThanTheBoundIsRejectedAtOnce(t *testing.T) {
 		t.Errorf("whether the host is well is not answered: %d", resp.status)
 	}
 	resp := do(t, app, "POST", "/echo", nil, "x")
-	if after, err := strconv.Atoi(resp.header.Get("Retry-After")); resp.status != 503 || err != nil || after < 2 || after > 10 {
+	if after, err := strconv.Atoi(resp.header.Get("Retry-After")); resp.status != 503 || err != nil ||
+		after < 2 || after > 10 {
 		t.Errorf("second request = %d, Retry-After %q; want 503 and 2 to 10", resp.status, resp.header.Get("Retry-After"))
 	}
 	close(leave)
@@ -414,7 +429,8 @@ func TestARequestIsInFlightOnceItsBodyIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
-		if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n"); err != nil {
+		if _, err := io.WriteString(conn,
+			"POST "+path+" HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		open = append(open, conn)

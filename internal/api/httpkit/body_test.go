@@ -103,7 +103,8 @@ func TestAnEncodingThatCannotBeReadIs400(t *testing.T) {
 		{"zstd", "not zstandard", "The body is not valid zstd"},
 	} {
 		resp := do(t, app, "POST", "/echo", map[string]string{"Content-Encoding": tc.encoding}, tc.body)
-		if resp.status != 400 || !strings.Contains(resp.body, tc.message) || !strings.Contains(resp.body, "VALIDATION_ERROR") {
+		if resp.status != 400 || !strings.Contains(resp.body, tc.message) ||
+			!strings.Contains(resp.body, "VALIDATION_ERROR") {
 			t.Errorf("%s %q = %d %s, want 400 with %q", tc.encoding, tc.body, resp.status, resp.body, tc.message)
 		}
 	}
@@ -234,7 +235,9 @@ func TestABodyThatIsThrownAwayHasABound(t *testing.T) {
 }
 
 // As many bodies may be thrown away at once as there are connections, without a claim.
-func TestBodiesThatAreThrownAwayTakeHardlyMoreThanConnections(t *testing.T) { //nolint:paralleltest // the heap is the process's
+//
+//nolint:paralleltest // the heap is the process's
+func TestBodiesThatAreThrownAwayTakeHardlyMoreThanConnections(t *testing.T) {
 	const connections = 200
 	for name, head := range map[string]string{ //nolint:paralleltest // see above
 		"too large": "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n",
@@ -273,7 +276,8 @@ func TestBodiesThatAreThrownAwayTakeHardlyMoreThanConnections(t *testing.T) { //
 			each := (held() - before) / connections
 			t.Logf("%d bytes a connection", each)
 			if each > prefetchBytes+minBytes {
-				t.Errorf("a connection takes %d bytes more while a body is thrown away, want at most %d", each, prefetchBytes+minBytes)
+				t.Errorf("a connection takes %d bytes more while a body is thrown away, want at most %d",
+					each, prefetchBytes+minBytes)
 			}
 		})
 	}
@@ -329,8 +333,11 @@ func TestA64OfIPv6IsOneAddressForTheMemoryOfBodies(t *testing.T) {
 	if err := held.Take(defaultBodyMemory / 4); err != nil { // all that one address may have
 		t.Fatal(err)
 	}
-	for from, want := range map[string]int{"2001:db8::1": 503, "2001:db8:0:0:ffff::": 503, "2001:db8:0:1::1": 200, "192.0.2.1": 200} {
-		if got := do(t, app, "POST", "/echo", map[string]string{"X-Forwarded-For": from}, strings.Repeat("a", 2*minBytes)); got.status != want {
+	for from, want := range map[string]int{
+		"2001:db8::1": 503, "2001:db8:0:0:ffff::": 503, "2001:db8:0:1::1": 200, "192.0.2.1": 200,
+	} {
+		if got := do(t, app, "POST", "/echo", map[string]string{"X-Forwarded-For": from},
+			strings.Repeat("a", 2*minBytes)); got.status != want {
 			t.Errorf("a body from %s: %d, want %d", from, got.status, want)
 		}
 	}

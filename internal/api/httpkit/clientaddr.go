@@ -110,7 +110,8 @@ func lastForwarded(value []byte) (addr netip.Addr, before []byte) {
 		if i >= 0 && value[i] != ',' && value[i] != ';' {
 			continue
 		}
-		if name, node, ok := bytes.Cut(value[i+1:end], []byte("=")); ok && bytes.EqualFold(bytes.TrimSpace(name), []byte("for")) {
+		if name, node, ok := bytes.Cut(value[i+1:end], []byte("=")); ok &&
+			bytes.EqualFold(bytes.TrimSpace(name), []byte("for")) {
 			addr = parseNode(unquote(bytes.TrimSpace(node)))
 		}
 		if end = i; i >= 0 && value[i] == ',' {

@@ -34,10 +34,16 @@ func TestTheClientsAddressIsWhatTheLastTrustedProxySaw(t *testing.T) {
 		{"what the caller wrote before it", listed, "10.0.0.1", []string{"X-Forwarded-For: 1.2.3.4, 192.0.2.1"}, "192.0.2.1"},
 		{"two proxies", listed, "10.0.0.1", []string{"X-Forwarded-For: 1.2.3.4, 192.0.2.1,10.9.9.9"}, "192.0.2.1"},
 		{"two lines", listed, "10.0.0.1", []string{"X-Forwarded-For: 192.0.2.1", "X-Forwarded-For: 10.9.9.9"}, "192.0.2.1"},
-		{"the caller's line first", listed, "10.0.0.1", []string{"X-Forwarded-For: 1.2.3.4", "X-Forwarded-For: 192.0.2.1"}, "192.0.2.1"},
+		{
+			"the caller's line first", listed, "10.0.0.1",
+			[]string{"X-Forwarded-For: 1.2.3.4", "X-Forwarded-For: 192.0.2.1"},
+			"192.0.2.1",
+		},
 		{"all of them trusted", listed, "10.0.0.1", []string{"X-Forwarded-For: 10.3.3.3, 10.2.2.2"}, "10.3.3.3"},
 		{"a proxy that knows nothing", listed, "10.0.0.1", []string{"X-Forwarded-For: 1.2.3.4, unknown"}, "10.0.0.1"},
-		{"nonsense behind the first proxy", listed, "10.0.0.1", []string{"X-Forwarded-For: 1.2.3.4, x, 10.2.2.2"}, "10.2.2.2"},
+		{
+			"nonsense behind the first proxy", listed, "10.0.0.1", []string{"X-Forwarded-For: 1.2.3.4, x, 10.2.2.2"}, "10.2.2.2",
+		},
 		{"an empty item", listed, "10.0.0.1", []string{"X-Forwarded-For: 1.2.3.4,"}, "10.0.0.1"},
 		{"an address with a port", listed, "10.0.0.1", []string{"X-Forwarded-For: 192.0.2.1:4711"}, "192.0.2.1"},
 		{"IPv6", listed, "10.0.0.1", []string{"X-Forwarded-For: 2a00::1"}, "2a00::1"},
@@ -50,23 +56,63 @@ func TestTheClientsAddressIsWhatTheLastTrustedProxySaw(t *testing.T) {
 		{"an endless item", listed, "10.0.0.1", []string{"X-Forwarded-For: 1.2.3.4" + strings.Repeat("4", 100)}, "10.0.0.1"},
 		{"octal digits", listed, "10.0.0.1", []string{"X-Forwarded-For: 1.2.3.010"}, "10.0.0.1"},
 		{"the header that is not chosen", listed, "10.0.0.1", []string{"Forwarded: for=192.0.2.1"}, "10.0.0.1"},
-		{"a header of another kind", listed, "10.0.0.1", []string{"X-Real-IP: 192.0.2.1", "CF-Connecting-IP: 192.0.2.1"}, "10.0.0.1"},
+		{
+			"a header of another kind", listed, "10.0.0.1",
+			[]string{"X-Real-IP: 192.0.2.1", "CF-Connecting-IP: 192.0.2.1"},
+			"10.0.0.1",
+		},
 
 		{"Forwarded", forwarded, "10.0.0.1", []string{"Forwarded: for=192.0.2.1;proto=http;by=10.0.0.1"}, "192.0.2.1"},
-		{"Forwarded, and the header that is not chosen", forwarded, "10.0.0.1", []string{"X-Forwarded-For: 192.0.2.1"}, "10.0.0.1"},
+		{
+			"Forwarded, and the header that is not chosen", forwarded, "10.0.0.1",
+			[]string{"X-Forwarded-For: 192.0.2.1"},
+			"10.0.0.1",
+		},
 		{"Forwarded, in capitals", forwarded, "10.0.0.1", []string{"Forwarded: By=x; FOR = 192.0.2.1"}, "192.0.2.1"},
 		{"Forwarded, quoted", forwarded, "10.0.0.1", []string{`Forwarded: for="192.0.2.1:4711"`}, "192.0.2.1"},
-		{"Forwarded, IPv6", forwarded, "10.0.0.1", []string{`Forwarded: for="[2a00::1]:4711", for="[2001:db8::1]"`}, "2a00::1"},
-		{"Forwarded, what the caller wrote", forwarded, "10.0.0.1", []string{"Forwarded: for=1.2.3.4, for=192.0.2.1"}, "192.0.2.1"},
-		{"Forwarded, two lines", forwarded, "10.0.0.1", []string{"Forwarded: for=192.0.2.1", "Forwarded: for=10.1.1.1"}, "192.0.2.1"},
+		{
+			"Forwarded, IPv6", forwarded, "10.0.0.1",
+			[]string{`Forwarded: for="[2a00::1]:4711", for="[2001:db8::1]"`},
+			"2a00::1",
+		},
+		{
+			"Forwarded, what the caller wrote", forwarded, "10.0.0.1",
+			[]string{"Forwarded: for=1.2.3.4, for=192.0.2.1"},
+			"192.0.2.1",
+		},
+		{
+			"Forwarded, two lines", forwarded, "10.0.0.1",
+			[]string{"Forwarded: for=192.0.2.1", "Forwarded: for=10.1.1.1"},
+			"192.0.2.1",
+		},
 		{"Forwarded, unknown", forwarded, "10.0.0.1", []string{"Forwarded: for=1.2.3.4, for=unknown"}, "10.0.0.1"},
 		{"Forwarded, hidden", forwarded, "10.0.0.1", []string{"Forwarded: for=1.2.3.4, for=_secret"}, "10.0.0.1"},
 		{"Forwarded, without for", forwarded, "10.0.0.1", []string{"Forwarded: for=1.2.3.4, proto=http"}, "10.0.0.1"},
-		{"Forwarded, a comma in quotes", forwarded, "10.0.0.1", []string{`Forwarded: for=192.0.2.1;host="a, for=1.2.3.4"`}, "192.0.2.1"},
-		{"Forwarded, a quote in quotes", forwarded, "10.0.0.1", []string{`Forwarded: for=192.0.2.1;host="a\", for=1.2.3.4"`}, "192.0.2.1"},
-		{"Forwarded, a backslash in quotes", forwarded, "10.0.0.1", []string{`Forwarded: for=1.2.3.4;host="a\\", for=192.0.2.1`}, "192.0.2.1"},
-		{"Forwarded, a quote that the caller left open", forwarded, "10.0.0.1", []string{`Forwarded: for=1.2.3.4;host=", for=192.0.2.1`}, "192.0.2.1"},
-		{"Forwarded, an escape that the caller left open", forwarded, "10.0.0.1", []string{`Forwarded: for=1.2.3.4;host="\, for="192.0.2.1"`}, "192.0.2.1"},
+		{
+			"Forwarded, a comma in quotes", forwarded, "10.0.0.1",
+			[]string{`Forwarded: for=192.0.2.1;host="a, for=1.2.3.4"`},
+			"192.0.2.1",
+		},
+		{
+			"Forwarded, a quote in quotes", forwarded, "10.0.0.1",
+			[]string{`Forwarded: for=192.0.2.1;host="a\", for=1.2.3.4"`},
+			"192.0.2.1",
+		},
+		{
+			"Forwarded, a backslash in quotes", forwarded, "10.0.0.1",
+			[]string{`Forwarded: for=1.2.3.4;host="a\\", for=192.0.2.1`},
+			"192.0.2.1",
+		},
+		{
+			"Forwarded, a quote that the caller left open", forwarded, "10.0.0.1",
+			[]string{`Forwarded: for=1.2.3.4;host=", for=192.0.2.1`},
+			"192.0.2.1",
+		},
+		{
+			"Forwarded, an escape that the caller left open", forwarded, "10.0.0.1",
+			[]string{`Forwarded: for=1.2.3.4;host="\, for="192.0.2.1"`},
+			"192.0.2.1",
+		},
 		{"Forwarded, a quote that nobody opened", forwarded, "10.0.0.1", []string{`Forwarded: for=1.2.3.4"`}, "10.0.0.1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -115,7 +161,9 @@ func FuzzForwarded(f *testing.F) {
 	for _, s := range []string{"", "for=1.2.3.4", `for="`, `for="\`, `"`, ",", ";", `for=1;a="b,`} {
 		f.Add(s)
 	}
-	appended := []string{`for=192.0.2.1`, `for="192.0.2.1:80";proto=https`, `by="[::1]";for="192.0.2.1"`, `for=192.0.2.1;host="a,b;c=\"d"`}
+	appended := []string{
+		`for=192.0.2.1`, `for="192.0.2.1:80";proto=https`, `by="[::1]";for="192.0.2.1"`, `for=192.0.2.1;host="a,b;c=\"d"`,
+	}
 	f.Fuzz(func(t *testing.T, written string) {
 		if got, _ := lastListed([]byte(written + ", 192.0.2.1")); got.String() != "192.0.2.1" {
 			t.Errorf("after %q the address is %s", written, got)

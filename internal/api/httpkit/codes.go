@@ -56,18 +56,20 @@ var Codes = []Row{
 		Meaning: "The website belongs to no organization, so nothing can be stored for it.",
 	},
 	{
-		Code: apierr.AuthRequired, Status: 401, Message: "Authentication required", Ingestion: "API key or website_id required",
-		Fix:     "Send a valid key in x-api-key or as a Bearer token.",
-		Meaning: "No credential was sent, or the one sent is malformed, unknown, expired, revoked or rotated away.",
+		Code: apierr.AuthRequired, Status: 401, Message: "Authentication required",
+		Ingestion: "API key or website_id required",
+		Fix:       "Send a valid key in x-api-key or as a Bearer token.",
+		Meaning:   "No credential was sent, or the one sent is malformed, unknown, expired, revoked or rotated away.",
 	},
 	{
 		Code: apierr.QuotaExceeded, Status: 402, Message: "Event quota exceeded",
 		Meaning: "The organization's plan takes no more events in this period.",
 	},
 	{
-		Code: apierr.Forbidden, Status: 403, Message: "Insufficient permissions", Ingestion: "API key missing track:events scope",
-		Fix:     "Use a key that holds the scope.",
-		Meaning: "The credential is good and lacks the scope that the call needs.",
+		Code: apierr.Forbidden, Status: 403, Message: "Insufficient permissions",
+		Ingestion: "API key missing track:events scope",
+		Fix:       "Use a key that holds the scope.",
+		Meaning:   "The credential is good and lacks the scope that the call needs.",
 	},
 	{
 		Code: apierr.AccessDenied, Status: 403, Message: "Access denied",
@@ -110,9 +112,10 @@ var Codes = []Row{
 		Meaning: "The server is overloaded, or a credential could not be looked up.",
 	},
 	{
-		Code: apierr.DeliveryUnavailable, Status: 503, Message: "Event delivery temporarily unavailable", RetryAfter: 2 * time.Second,
-		Fix:     "Send the same events again with the same eventId; what was stored already counts once.",
-		Meaning: "Not every event was confirmed in time; some may have been stored.",
+		Code: apierr.DeliveryUnavailable, Status: 503, Message: "Event delivery temporarily unavailable",
+		RetryAfter: 2 * time.Second,
+		Fix:        "Send the same events again with the same eventId; what was stored already counts once.",
+		Meaning:    "Not every event was confirmed in time; some may have been stored.",
 	},
 	{
 		Code: apierr.Parse, Status: 400, Message: "Request body is not valid JSON",
@@ -137,8 +140,9 @@ var Codes = []Row{
 	},
 	{
 		Code: apierr.Conflict, Status: 409, Message: "The record has changed in the meantime",
-		Fix:     "Read the record again and repeat the change on what it is now.",
-		Meaning: "The change does not fit what is stored: a name that is taken, a version that is past, a key that is revoked, the same call still running.",
+		Fix: "Read the record again and repeat the change on what it is now.",
+		Meaning: "The change does not fit what is stored: a name that is taken, a version that is past, a key that is " +
+			"revoked, the same call still running.",
 	},
 	{
 		Code: apierr.KeyReused, Status: 422, Message: "This Idempotency-Key was used for another request",

@@ -167,7 +167,8 @@ func (c *guardedConn) streams(streaming bool) {
 func (c *guardedConn) sever() {
 	if c != nil {
 		c.severed.Store(true)
-		c.Conn.SetWriteDeadline(time.Unix(1, 0)) //nolint:errcheck // a connection that cannot take a deadline is closed already
+		//nolint:errcheck // a connection that cannot take a deadline is closed already
+		c.Conn.SetWriteDeadline(time.Unix(1, 0))
 	}
 }
 
@@ -176,7 +177,8 @@ func (c *guardedConn) sever() {
 func (c *guardedConn) retire() {
 	if c != nil {
 		c.hurried.Store(true)
-		c.Conn.SetReadDeadline(time.Unix(1, 0)) //nolint:errcheck // a connection that cannot take a deadline is closed already
+		//nolint:errcheck // a connection that cannot take a deadline is closed already
+		c.Conn.SetReadDeadline(time.Unix(1, 0))
 	}
 }
 

@@ -95,9 +95,18 @@ func TestARequestThatArrivesTooSlowlyIs408(t *testing.T) {
 	}{
 		{"header", "", "GET /health HTTP/1.1\r\nX-Long: " + strings.Repeat("a", 5000), slowHeader},
 		{"header after its first line", "GET /health HTTP/1.1\r\n", "X-Long: " + strings.Repeat("a", 5000), slowHeader},
-		{"beginning of a body", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n", strings.Repeat("a", 5000), slowHeader},
-		{"rest of a body", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n" + strings.Repeat("a", 20000), strings.Repeat("a", 70000), slowBody},
-		{"chunks", "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", strings.Repeat("1\r\na\r\n", 900), slowBody},
+		{
+			"beginning of a body", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n",
+			strings.Repeat("a", 5000), slowHeader,
+		},
+		{
+			"rest of a body", "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n" + strings.Repeat("a", 20000),
+			strings.Repeat("a", 70000), slowBody,
+		},
+		{
+			"chunks", "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+			strings.Repeat("1\r\na\r\n", 900), slowBody,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +142,8 @@ func TestASilenceWithinABodyEndsIt(t *testing.T) {
 	app := newApp(t, Config{Conns: Conns{Header: time.Minute, Body: soon, BodyRate: 1}})
 	conn := dial(t, serve(t, app), "127.0.0.1")
 	began := time.Now()
-	if _, err := io.WriteString(conn, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n"+strings.Repeat("a", 80_000)); err != nil {
+	if _, err := io.WriteString(conn,
+		"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n"+strings.Repeat("a", 80_000)); err != nil {
 		t.Fatal(err)
 	}
 	if got := hear(t, conn); got.status != 503 || !got.closes {
@@ -150,10 +160,12 @@ func TestAConnectionCountsUntilItsClientHasLeft(t *testing.T) {
 	kitOf(app).linger = time.Minute
 	addr := serve(t, app)
 	conn := dial(t, addr, "127.0.0.1")
-	if _, err := io.WriteString(conn, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"); err != nil {
+	if _, err := io.WriteString(conn,
+		"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(all), "HTTP/1.1 400 ") { // to the end of what the host says
+	// to the end of what the host says
+	if all, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(all), "HTTP/1.1 400 ") {
 		t.Fatalf("answer %q, %v", all, err)
 	}
 	if got := ask(t, dial(t, addr, "127.0.0.1")); got.status != 503 {
@@ -263,7 +275,8 @@ func keepRate(t *testing.T, soon time.Duration) error {
 	defer tick.Stop()
 	rate := int(part * 8 * time.Second / soon / 4)
 	conn := dial(t, serve(t, newApp(t, Config{Conns: Conns{Header: soon, Body: soon, BodyRate: rate}})), "127.0.0.1")
-	if _, err := fmt.Fprintf(conn, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", parts*part); err != nil {
+	if _, err := fmt.Fprintf(conn, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n",
+		parts*part); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -303,7 +316,8 @@ func TestTheDeadlineBeginsOnceTheBodyIsThere(t *testing.T) {
 		return nil
 	})
 	conn := dial(t, serve(t, app), "127.0.0.1")
-	if _, err := fmt.Fprintf(conn, "POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", 2*part, strings.Repeat("a", part)); err != nil {
+	if _, err := fmt.Fprintf(conn, "POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s",
+		2*part, strings.Repeat("a", part)); err != nil {
 		t.Fatal(err)
 	}
 	<-time.After(2 * deadline) // nothing can be seen of a request that waits
@@ -413,7 +427,8 @@ func TestConnectionsAreBoundedAndOneMoreIsToldSo(t *testing.T) {
 			got := ask(t, dial(t, addr, "127.0.0.1"))
 			after, err := strconv.Atoi(got.header.Get("Retry-After"))
 			if got.status != 503 || !got.closes || err != nil || after < 2 || after > 10 ||
-				len(got.header.Get("X-Request-Id")) != uuidLen || !strings.Contains(got.body, `"code":"SERVICE_UNAVAILABLE","retryable":true`) {
+				len(got.header.Get("X-Request-Id")) != uuidLen ||
+				!strings.Contains(got.body, `"code":"SERVICE_UNAVAILABLE","retryable":true`) {
 				t.Errorf("one more: %+v", got)
 			}
 			if n := turnedAway(app, tc.why); n != 1 {
@@ -488,7 +503,8 @@ func TestAcceptingGoesOnOnceThereAreFilesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	ln := newListener(&scarce{l, []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.EMFILE}}, kitOf(newApp(t, Config{})))
+	ln := newListener(&scarce{l, []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.EMFILE}},
+		kitOf(newApp(t, Config{})))
 	dial(t, l.Addr().String(), "127.0.0.1")
 	conn, err := ln.Accept()
 	if err != nil {

@@ -36,10 +36,18 @@ const brotliLevel = 3
 // processor is needed for more than compressing.
 var sent = []*outgoing{
 	{name: "zstd", idle: &sync.Pool{}, make: func() (compressor, error) {
-		return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(sentWindow), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true))
+		return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(sentWindow),
+			zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true))
 	}},
-	{name: "br", idle: &sync.Pool{}, make: func() (compressor, error) { return brotli.NewWriterLevel(nil, brotliLevel), nil }},
-	{name: "gzip", idle: &sync.Pool{}, make: func() (compressor, error) { return gzip.NewWriterLevel(nil, gzip.BestSpeed) }},
+	{
+		name: "br",
+		idle: &sync.Pool{},
+		make: func() (compressor, error) { return brotli.NewWriterLevel(nil, brotliLevel), nil },
+	},
+	{name: "gzip", idle: &sync.Pool{}, make: func() (compressor, error) {
+		return gzip.NewWriterLevel(
+			nil, gzip.BestSpeed)
+	}},
 }
 
 // acceptedEncoding returns the encoding that a caller likes best, of several the

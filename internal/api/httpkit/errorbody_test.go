@@ -101,7 +101,10 @@ func TestErrorBodiesMatchTheirGoldenFiles(t *testing.T) {
 	t.Parallel()
 	details := []apierr.Detail{
 		{Index: 3, Field: "name", Rule: "too_long", Message: "name must have at most 256 characters"},
-		{Index: apierr.NoIndex, Field: `parameters[0]`, Rule: "unknown", Message: "Unknown query type: top_page", Suggestion: "Did you mean 'top_pages'?"},
+		{
+			Index: apierr.NoIndex, Field: `parameters[0]`, Rule: "unknown", Message: "Unknown query type: top_page",
+			Suggestion: "Did you mean 'top_pages'?",
+		},
 	}
 	for _, host := range []Host{Ingestion, Query} {
 		for _, row := range Codes {
@@ -115,7 +118,7 @@ func TestErrorBodiesMatchTheirGoldenFiles(t *testing.T) {
 					f.RetryAfter = 1500 * time.Millisecond
 					f.Rate = &apierr.Rate{Limit: 600, Reset: time.UnixMilli(1_790_000_000_123)}
 				}
-				golden(t, filepath.Join(host.String(), string(row.Code)+".json"),
+				compareGolden(t, filepath.Join(host.String(), string(row.Code)+".json"),
 					errorBody(host, resolve(f), []byte("2c1f0b6e-0000-4000-8000-000000000000")))
 			})
 		}
@@ -127,7 +130,11 @@ func TestA429SaysInItsHeaderWhenToAskAgain(t *testing.T) {
 	for _, host := range []Host{Ingestion, Query} {
 		app := New(Config{Host: host}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 		Handle(app, "GET", "/", func(*fiber.Ctx) error {
-			return &apierr.Error{Code: apierr.RateLimited, RetryAfter: 59_001 * time.Millisecond, Rate: &apierr.Rate{Limit: 120, Remaining: 0, Reset: time.UnixMilli(1_790_000_000_123)}}
+			return &apierr.Error{
+				Code:       apierr.RateLimited,
+				RetryAfter: 59_001 * time.Millisecond,
+				Rate:       &apierr.Rate{Limit: 120, Remaining: 0, Reset: time.UnixMilli(1_790_000_000_123)},
+			}
 		})
 		resp := do(t, app, "GET", "/", nil, "")
 		for name, want := range map[string]string{
@@ -145,8 +152,11 @@ func TestA429SaysInItsHeaderWhenToAskAgain(t *testing.T) {
 
 func TestAnOwnMessageReplacesTheStandardOneExceptOfInternalErrors(t *testing.T) {
 	t.Parallel()
-	for code, want := range map[apierr.Code]string{apierr.AccessDenied: "\"<own>\" \u00e9", apierr.Internal: "Internal server error"} {
-		got := parse(t, string(errorBody(Ingestion, resolve(&apierr.Error{Code: code, Message: "\"<own>\" \u00e9"}), []byte("id"))))
+	for code, want := range map[apierr.Code]string{
+		apierr.AccessDenied: "\"<own>\" \u00e9", apierr.Internal: "Internal server error",
+	} {
+		got := parse(t,
+			string(errorBody(Ingestion, resolve(&apierr.Error{Code: code, Message: "\"<own>\" \u00e9"}), []byte("id"))))
 		if got.Error != want || got.Message != want {
 			t.Errorf("%s says %q and %q, want %q twice", code, got.Error, got.Message, want)
 		}
@@ -169,8 +179,8 @@ func parse(t *testing.T, text string) body {
 	return b
 }
 
-// golden compares compact JSON with an indented file under testdata.
-func golden(t *testing.T, name string, got []byte) {
+// compareGolden compares compact JSON with an indented file under testdata.
+func compareGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	var indented bytes.Buffer
 	if err := json.Indent(&indented, got, "", "  "); err != nil {

@@ -83,7 +83,8 @@ func (k *kit) reject(rc *fasthttp.RequestCtx, r *request, err error) {
 	if f.status == http.StatusUnauthorized {
 		h.Set(fiber.HeaderWWWAuthenticate, challenge(k.cfg.Site.PublicURL))
 	}
-	if k.cfg.Page != nil && k.cfg.Page(rc, Rejection{Code: f.row.Code, Message: f.message(k.cfg.Host), RequestID: r.ctx.id}) {
+	if k.cfg.Page != nil &&
+		k.cfg.Page(rc, Rejection{Code: f.row.Code, Message: f.message(k.cfg.Host), RequestID: r.ctx.id}) {
 		return
 	}
 	rc.SetBody(errorBody(k.cfg.Host, f, r.ctx.id))

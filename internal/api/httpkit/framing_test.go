@@ -16,27 +16,32 @@ func TestARequestThatAnotherServerMayReadOtherwiseIsRejected(t *testing.T) {
 	for _, host := range []Host{Ingestion, Query} {
 		addr := serve(t, newApp(t, Config{Host: host}))
 		for name, text := range map[string]string{
-			"a space before the colon":               post + spaced + chunks,
-			"a tab before the colon":                 post + "Transfer-Encoding\t: chunked\r\n\r\n" + chunks,
-			"in the first field":                     "POST /echo HTTP/1.1\r\nTransfer-Encoding : chunked\r\nHost: x\r\n\r\n" + chunks,
-			"of a length":                            post + "Content-Length : 1\r\n\r\na",
-			"in a preflight":                         "OPTIONS /echo HTTP/1.1\r\nHost: x\r\nOrigin: https://a.example\r\n" + spaced + chunks,
-			"of a method that is not known":          "BREW /echo HTTP/1.1\r\nHost: x\r\n" + spaced + chunks,
-			"of the health check":                    get + spaced + chunks,
-			"a field that goes on":                   post + "X-A: b\r\n Content-Length: 1\r\n\r\na",
-			"a length beside chunks":                 post + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
-			"two lengths":                            post + "Content-Length: 1\r\nContent-Length: 1\r\n\r\na",
-			"chunks of chunks":                       post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
-			"another encoding before":                post + "Transfer-Encoding: identity, chunked\r\n\r\n" + chunks,
-			"two hosts":                              get + "Host: y\r\n\r\n",
-			"the same host twice, in other letters":  get + "host: x\r\n\r\n",
-			"two hosts of HTTP/1.0":                  "GET /health HTTP/1.0\r\nHost: x\r\nHost: y\r\nConnection: keep-alive\r\n\r\n",
+			"a space before the colon": post + spaced + chunks,
+			"a tab before the colon":   post + "Transfer-Encoding\t: chunked\r\n\r\n" + chunks,
+			"in the first field": "POST /echo HTTP/1.1\r\nTransfer-Encoding : chunked\r\nHost: x\r\n\r\n" +
+				chunks,
+			"of a length": post + "Content-Length : 1\r\n\r\na",
+			"in a preflight": "OPTIONS /echo HTTP/1.1\r\nHost: x\r\nOrigin: https://a.example\r\n" +
+				spaced + chunks,
+			"of a method that is not known": "BREW /echo HTTP/1.1\r\nHost: x\r\n" + spaced + chunks,
+			"of the health check":           get + spaced + chunks,
+			"a field that goes on":          post + "X-A: b\r\n Content-Length: 1\r\n\r\na",
+			"a length beside chunks":        post + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
+			"two lengths":                   post + "Content-Length: 1\r\nContent-Length: 1\r\n\r\na",
+			"chunks of chunks": post +
+				"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
+			"another encoding before":               post + "Transfer-Encoding: identity, chunked\r\n\r\n" + chunks,
+			"two hosts":                             get + "Host: y\r\n\r\n",
+			"the same host twice, in other letters": get + "host: x\r\n\r\n",
+			"two hosts of HTTP/1.0": "GET /health HTTP/1.0\r\nHost: x\r\nHost: y\r\nConnection: " +
+				"keep-alive\r\n\r\n",
 			"no host":                                "GET /health HTTP/1.1\r\nX-A: b\r\n\r\n",
 			"no field":                               "GET /health HTTP/1.1\r\n\r\n",
 			"no host beside an address that has one": "GET http://x/health HTTP/1.1\r\nX-A: Host: x\r\n\r\n",
 		} {
 			responses := raw(t, addr, text+next)
-			if len(responses) != 1 || responses[0].status != 400 || !responses[0].closes || !strings.Contains(responses[0].body, "not valid HTTP") {
+			if len(responses) != 1 || responses[0].status != 400 || !responses[0].closes ||
+				!strings.Contains(responses[0].body, "not valid HTTP") {
 				t.Errorf("%s, on host %v: %+v", name, host, responses)
 			}
 		}
@@ -47,7 +52,8 @@ func TestARequestThatAnotherServerMayReadOtherwiseIsRejected(t *testing.T) {
 			"a name that ends so":     get + "X-Host: y\r\nX-Transfer-Encoding: z\r\n\r\n",
 			"chunks":                  post + "Transfer-Encoding: chunked\r\n\r\n" + chunks,
 		} {
-			if responses := raw(t, addr, text+next); len(responses) != 2 || responses[0].status != 200 || responses[1].status != 200 {
+			if responses := raw(t, addr, text+next); len(responses) != 2 || responses[0].status != 200 ||
+				responses[1].status != 200 {
 				t.Errorf("%s, on host %v: %+v", name, host, responses)
 			}
 		}

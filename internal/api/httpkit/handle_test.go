@@ -31,7 +31,8 @@ func TestWhatCanBeGotCanBeAskedForWithoutItsBody(t *testing.T) {
 			t.Fatal(err)
 		}
 		length := resp.ContentLength
-		if got := read(t, resp); got.status != tc.status || got.body != tc.body || tc.status == http.StatusOK && length != int64(len("page")) {
+		if got := read(t, resp); got.status != tc.status || got.body != tc.body ||
+			tc.status == http.StatusOK && length != int64(len("page")) {
 			t.Errorf("%s %s: %d %q of %d bytes", tc.method, tc.path, got.status, got.body, length)
 		}
 	}

@@ -30,7 +30,8 @@ func TestAnAddressInUseIsOneSentenceThatNamesItAndTheSetting(t *testing.T) {
 	}
 	defer taken.Close()
 	addr := taken.Addr().String()
-	component := ListenComponent("ingestion listener", addr, "ingest.listen", newApp(t, Config{}), slog.New(slog.DiscardHandler))
+	component := ListenComponent("ingestion listener", addr, "ingest.listen", newApp(t, Config{}),
+		slog.New(slog.DiscardHandler))
 	want := addr + " is in use by another program; stop it or set ingest.listen to another address"
 	if err := component.Start(t.Context()); err == nil || err.Error() != want {
 		t.Errorf("Start() = %v, want %s", err, want)
@@ -39,7 +40,8 @@ func TestAnAddressInUseIsOneSentenceThatNamesItAndTheSetting(t *testing.T) {
 		t.Errorf("Stop() after a failed start = %v", err)
 	}
 	component = ListenComponent("x", "nowhere", "ingest.listen", newApp(t, Config{}), slog.New(slog.DiscardHandler))
-	if err := component.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "nowhere") || !strings.Contains(err.Error(), "ingest.listen") {
+	if err := component.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "nowhere") ||
+		!strings.Contains(err.Error(), "ingest.listen") {
 		t.Errorf("Start() with an address that is none = %v", err)
 	}
 }

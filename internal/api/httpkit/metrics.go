@@ -42,7 +42,8 @@ func newMetrics(reg prometheus.Registerer, k *kit) *metrics {
 		}, []string{"route"}),
 		bytes: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_http_body_bytes_total",
-			Help: "Bytes of request bodies as they were sent, compressed ones before decompression, by route pattern; what was thrown away unread is not counted.",
+			Help: "Bytes of request bodies as they were sent, compressed ones before decompression, by route pattern; what " +
+				"was thrown away unread is not counted.",
 		}, []string{"route"}),
 		inFlight: f.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "millrace_http_requests_in_flight",
@@ -120,7 +121,9 @@ const (
 
 // String returns the rejection as it stands in metrics.
 func (r rejection) String() string {
-	return [rejections]string{"connections", "address", "in_flight", "slow_header", "slow_body", "long_header", "made_room"}[r]
+	return [rejections]string{
+		"connections", "address", "in_flight", "slow_header", "slow_body", "long_header", "made_room",
+	}[r]
 }
 
 func (m *metrics) reject(why rejection) { m.rejected[why].Inc() }
@@ -129,7 +132,10 @@ func (m *metrics) reject(why rejection) { m.rejected[why].Inc() }
 func (m *metrics) conns(f promauto.Factory, k *kit) {
 	rejected := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_http_turned_away_total",
-		Help: "Connections closed or requests refused before anything was done: more connections than allowed, at all (connections) or from one address (address), more requests than the max_in_flight of its settings (in_flight), a header or body that came too slowly (slow_header, slow_body), or a header that is too long (long_header); or connections without a request of the address with most, for one of another address (made_room).",
+		Help: "Connections closed or requests refused before anything was done: more connections than allowed, at all " +
+			"(connections) or from one address (address), more requests than the max_in_flight of its settings (in_flight), a " +
+			"header or body that came too slowly (slow_header, slow_body), or a header that is too long (long_header); or " +
+			"connections without a request of the address with most, for one of another address (made_room).",
 	}, []string{"reason"})
 	for r := range rejections {
 		m.rejected[r] = rejected.WithLabelValues(r.String())
@@ -158,7 +164,8 @@ func (c cut) String() string { return [cuts]string{"failed", "gone", "stop", "de
 func (m *metrics) streams(f promauto.Factory, k *kit) {
 	cut := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_http_streams_cut_total",
-		Help: "Streamed answers that ended in the middle: what they are made of failed (failed), their client went away or stopped reading (gone), the host stopped (stop), or they took too long (deadline).",
+		Help: "Streamed answers that ended in the middle: what they are made of failed (failed), their client went away " +
+			"or stopped reading (gone), the host stopped (stop), or they took too long (deadline).",
 	}, []string{"reason"})
 	for c := range cuts {
 		m.cut[c] = cut.WithLabelValues(c.String())

@@ -44,7 +44,8 @@ func TestABodyIsCompressedWhereItIsWorthIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err != nil || resp.Header.Get("Content-Encoding") != tc.encoding || resp.Header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("%s, %q: %v, Content-Encoding %q, Vary %q", tc.path, tc.accept, err, resp.Header.Get("Content-Encoding"), resp.Header.Get("Vary"))
+			t.Errorf("%s, %q: %v, Content-Encoding %q, Vary %q",
+				tc.path, tc.accept, err, resp.Header.Get("Content-Encoding"), resp.Header.Get("Vary"))
 			continue
 		}
 		if got := unpack(t, tc.encoding, packed); got != tc.body {

@@ -94,7 +94,8 @@ func TestOnlyPagesOfOurOwnMayReadTheQueryHostsAnswers(t *testing.T) {
 			}
 			want := []string{tc.allowed, credentials, "Origin"}
 			have := []string{
-				got.header.Get("Access-Control-Allow-Origin"), got.header.Get("Access-Control-Allow-Credentials"), got.header.Get("Vary"),
+				got.header.Get("Access-Control-Allow-Origin"), got.header.Get("Access-Control-Allow-Credentials"),
+				got.header.Get("Vary"),
 			}
 			if diff := cmp.Diff(want, have); diff != "" || got.status != tc.status {
 				t.Errorf("%d (-want +got):\n%s", got.status, diff)
@@ -113,14 +114,18 @@ func TestTheSessionsCookieIsOnlyForThisHostAndNoScript(t *testing.T) {
 		{Site{PublicURL: api}, "abc", "__Host-millrace_session=abc; Path=/; Max-Age=7200; HttpOnly; Secure; SameSite=Lax"},
 		{Site{PublicURL: api}, "", "__Host-millrace_session=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax"},
 		{Site{}, "abc", "millrace_session=abc; Path=/; Max-Age=7200; HttpOnly; SameSite=Lax"},
-		{Site{PublicURL: "http://127.0.0.1:8080"}, "abc", "millrace_session=abc; Path=/; Max-Age=7200; HttpOnly; SameSite=Lax"},
+		{
+			Site{PublicURL: "http://127.0.0.1:8080"},
+			"abc", "millrace_session=abc; Path=/; Max-Age=7200; HttpOnly; SameSite=Lax",
+		},
 	} {
 		app := newApp(t, Config{Host: Query, Site: tc.site})
 		Handle(app, "POST", "/in", func(c *fiber.Ctx) error {
 			tc.site.SetSession(c, tc.token, 2*time.Hour)
 			return c.SendString(tc.site.SessionToken(c))
 		})
-		got := do(t, app, http.MethodPost, "/in", map[string]string{"Cookie": "a=b; " + tc.site.CookieName() + "=xyz; c=d"}, "")
+		got := do(t, app, http.MethodPost, "/in",
+			map[string]string{"Cookie": "a=b; " + tc.site.CookieName() + "=xyz; c=d"}, "")
 		if set := got.header.Get("Set-Cookie"); set != tc.cookie || got.body != "xyz" {
 			t.Errorf("%+v: Set-Cookie %q, want %q; read %q", tc.site, set, tc.cookie, got.body)
 		}

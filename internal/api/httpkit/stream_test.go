@@ -159,10 +159,15 @@ func TestAStreamThatFailsBeforeItsFirstBytesIsAnError(t *testing.T) {
 	done := make(chan struct{}, 3)
 	fail := func() error { return apierr.New(apierr.AccessDenied) }
 	addr := serve(t, streaming(Config{}, func() *Stream {
-		return &Stream{ContentType: "text/plain", Compress: true, Done: func() { done <- struct{}{} }, Write: func(_ context.Context, w io.Writer) error {
-			_, err := io.WriteString(w, "what fits into the buffer")
-			return errors.Join(err, fail())
-		}}
+		return &Stream{
+			ContentType: "text/plain",
+			Compress:    true,
+			Done:        func() { done <- struct{}{} },
+			Write: func(_ context.Context, w io.Writer) error {
+				_, err := io.WriteString(w, "what fits into the buffer")
+				return errors.Join(err, fail())
+			},
+		}
 	}))
 	for _, tc := range []struct {
 		fail func() error
@@ -175,7 +180,8 @@ func TestAStreamThatFailsBeforeItsFirstBytesIsAnError(t *testing.T) {
 		fail = tc.fail
 		resp := askStream(t, addr, "gzip")
 		body, err := io.ReadAll(resp.Body)
-		if err != nil || resp.StatusCode != tc.want || !strings.HasPrefix(string(body), `{"success":false`) || resp.Header.Get("Content-Encoding") != "" {
+		if err != nil || resp.StatusCode != tc.want || !strings.HasPrefix(string(body), `{"success":false`) ||
+			resp.Header.Get("Content-Encoding") != "" {
 			t.Errorf("%d %v %q, %v", resp.StatusCode, resp.Header, body, err)
 		}
 		<-done
@@ -268,19 +274,21 @@ func streamFor(t *testing.T, soon time.Duration) error {
 	const pieces = 20
 	step := make(chan struct{}, pieces)
 	app := streaming(Config{Deadline: soon, Conns: Conns{Write: soon, Idle: 4 * soon}}, func() *Stream {
-		return &Stream{ContentType: "text/plain", Deadline: 5 * time.Minute, Write: func(ctx context.Context, w io.Writer) error {
-			for range pieces {
-				if _, err := io.WriteString(w, strings.Repeat("y", streamBytes)); err != nil {
-					return err
+		return &Stream{
+			ContentType: "text/plain", Deadline: 5 * time.Minute, Write: func(ctx context.Context, w io.Writer) error {
+				for range pieces {
+					if _, err := io.WriteString(w, strings.Repeat("y", streamBytes)); err != nil {
+						return err
+					}
+					select {
+					case <-step:
+					case <-ctx.Done():
+						return ctx.Err()
+					}
 				}
-				select {
-				case <-step:
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-			}
-			return nil
-		}}
+				return nil
+			},
+		}
 	})
 	began := time.Now()
 	resp, err := tryStream(t, serve(t, app), "")
@@ -306,12 +314,14 @@ func TestAStreamIsCutOffAtItsDeadline(t *testing.T) {
 	t.Parallel()
 	end := make(chan error, 1)
 	app := streaming(Config{}, func() *Stream {
-		return &Stream{ContentType: "text/plain", Deadline: 3 * time.Second, Write: func(ctx context.Context, w io.Writer) error {
-			_, err := io.WriteString(w, strings.Repeat("x", 2*streamBytes)) // so that it has begun
-			<-ctx.Done()
-			end <- context.Cause(ctx)
-			return errors.Join(err, ctx.Err())
-		}}
+		return &Stream{
+			ContentType: "text/plain", Deadline: 3 * time.Second, Write: func(ctx context.Context, w io.Writer) error {
+				_, err := io.WriteString(w, strings.Repeat("x", 2*streamBytes)) // so that it has begun
+				<-ctx.Done()
+				end <- context.Cause(ctx)
+				return errors.Join(err, ctx.Err())
+			},
+		}
 	})
 	resp := askStream(t, serve(t, app), "")
 	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
@@ -325,10 +335,12 @@ func TestAStreamIsCutOffAtItsDeadline(t *testing.T) {
 func TestAStreamThatHasSentNothingByItsDeadlineIsAnError(t *testing.T) {
 	t.Parallel()
 	app := streaming(Config{}, func() *Stream {
-		return &Stream{ContentType: "text/plain", Deadline: 50 * time.Millisecond, Write: func(ctx context.Context, _ io.Writer) error {
-			<-ctx.Done()
-			return apierr.Wrap(apierr.DeadlineExceeded, ctx.Err())
-		}}
+		return &Stream{
+			ContentType: "text/plain", Deadline: 50 * time.Millisecond, Write: func(ctx context.Context, _ io.Writer) error {
+				<-ctx.Done()
+				return apierr.Wrap(apierr.DeadlineExceeded, ctx.Err())
+			},
+		}
 	})
 	if resp := askStream(t, serve(t, app), ""); resp.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("status %d", resp.StatusCode)
@@ -430,12 +442,17 @@ func TestALiveStreamEndsWhenItsClientLeaves(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
 	app := streaming(Config{}, func() *Stream {
-		return &Stream{ContentType: "text/event-stream", Live: true, Deadline: time.Hour, Write: func(ctx context.Context, w io.Writer) error {
-			_, err := io.WriteString(w, "x")
-			<-ctx.Done()
-			ended <- context.Cause(ctx)
-			return err
-		}}
+		return &Stream{
+			ContentType: "text/event-stream",
+			Live:        true,
+			Deadline:    time.Hour,
+			Write: func(ctx context.Context, w io.Writer) error {
+				_, err := io.WriteString(w, "x")
+				<-ctx.Done()
+				ended <- context.Cause(ctx)
+				return err
+			},
+		}
 	})
 	resp := askStream(t, serve(t, app), "")
 	if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {

@@ -51,7 +51,8 @@ func TestACallerDoesNotDecideWhatIsTraced(t *testing.T) {
 				t.Errorf("records are given the trace %q", passed)
 			}
 			spans := tc.recorder.Ended()
-			if (len(spans) == 1) != tc.traced || tc.traced && ((spans[0].TraceID == id) != tc.continues || spans[0].Links != tc.links) {
+			if (len(spans) == 1) != tc.traced ||
+				tc.traced && ((spans[0].TraceID == id) != tc.continues || spans[0].Links != tc.links) {
 				t.Errorf("spans %+v", spans)
 			}
 		})

@@ -31,7 +31,10 @@ const sampleEvent = `{"name":"purchase_completed","eventId":"3f2b8c1e-7a64-4d5e-
 // measured is the accept path itself.
 type openDoor struct{}
 
-var theWebsite = &website.Website{Record: managed.Record{ID: "web_01HZXYZXYZXYZXYZXYZXYZXYZX", OrganizationID: "org_01HZXYZXYZXYZXYZXYZXYZXYZX"}, ClientID: "client"}
+var theWebsite = &website.Website{
+	Record:   managed.Record{ID: "web_01HZXYZXYZXYZXYZXYZXYZXYZX", OrganizationID: "org_01HZXYZXYZXYZXYZXYZXYZXYZX"},
+	ClientID: "client",
+}
 
 func (openDoor) Key(context.Context, []byte, auth.From) (auth.Principal, error) {
 	return auth.Principal{
@@ -102,7 +105,8 @@ func BenchmarkTrack(b *testing.B) {
 			log := slog.New(slog.DiscardHandler)
 			app := ingestapi.New(ingestapi.Config{}, ingestapi.Deps{
 				Log: log, Metrics: prometheus.NewRegistry(), Intake: ingest.New(ingest.Deps{
-					Access: openDoor{}, Salts: salt.New(openDoor{}, log, nil), Publisher: openDoor{}, Metrics: prometheus.NewRegistry(),
+					Access: openDoor{}, Salts: salt.New(openDoor{}, log, nil), Publisher: openDoor{},
+					Metrics: prometheus.NewRegistry(),
 				}),
 			})
 			app.Handler() // builds the routes

@@ -43,15 +43,26 @@ func Describe(server string, headers []string) ([]byte, error) {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Millrace, the ingestion host", "version": buildinfo.Version(),
-			"description": "Where events are sent. JSON is read under any content type, and may be compressed with gzip, br or zstd.",
+			"description": "Where events are sent. JSON is read under any content type, and may be compressed with gzip, br " +
+				"or zstd.",
 		},
 		"paths": paths,
 		"components": object{
 			"schemas": schemas,
 			"securitySchemes": object{
-				"key":    object{"type": "apiKey", "in": "header", "name": "x-api-key", "description": "An API key with the scope " + string(auth.ScopeTrackEvents) + "."},
+				"key": object{
+					"type":        "apiKey",
+					"in":          "header",
+					"name":        "x-api-key",
+					"description": "An API key with the scope " + string(auth.ScopeTrackEvents) + ".",
+				},
 				"bearer": object{"type": "http", "scheme": "bearer", "description": "The same key."},
-				"client": object{"type": "apiKey", "in": "query", "name": "website_id", "description": "The public client id of a website; client_id is another name for it."},
+				"client": object{
+					"type":        "apiKey",
+					"in":          "query",
+					"name":        "website_id",
+					"description": "The public client id of a website; client_id is another name for it.",
+				},
 			},
 		},
 	}
@@ -71,12 +82,18 @@ func pathOf(path string) string { return strings.ReplaceAll(path, ":hash", "{has
 func schemaName(f *event.Form) string { return strings.ToUpper(f.Name[:1]) + f.Name[1:] + "Event" }
 
 func operation(r *Route, headers []string) object {
-	op := object{"summary": r.Help, "operationId": strings.Trim(r.Method+strings.ReplaceAll(r.Path, "/", "."), "."), "security": []object{{}}}
+	op := object{
+		"summary":     r.Help,
+		"operationId": strings.Trim(r.Method+strings.ReplaceAll(r.Path, "/", "."), "."),
+		"security":    []object{{}},
+	}
 	parameters := []object{}
 	if strings.Contains(r.Path, ":hash") {
-		parameters = append(parameters, object{"name": "hash", "in": "path", "required": true, "schema": object{"type": "string"}})
+		parameters = append(parameters,
+			object{"name": "hash", "in": "path", "required": true, "schema": object{"type": "string"}})
 	}
-	responses := object{"default": responseOf("Refused; `code` says why.", fiber.MIMEApplicationJSON, object{"$ref": "#/components/schemas/Error"})}
+	responses := object{"default": responseOf("Refused; `code` says why.", fiber.MIMEApplicationJSON,
+		object{"$ref": "#/components/schemas/Error"})}
 	for status, a := range r.Responses {
 		responses[status] = a.describe()
 	}
@@ -85,8 +102,12 @@ func operation(r *Route, headers []string) object {
 		parameters = append(parameters, clientParameters(headers)...)
 		if r.Method == fiber.MethodPost {
 			op["description"] = "Events go to the topic " + r.Topic + "."
-			op["requestBody"] = object{"required": true, "content": object{fiber.MIMEApplicationJSON: object{"schema": bodySchema(r.In)}}}
-			responses["204"] = object{"description": "A bot's events, or such as the website excludes: they are not stored. Only without an API key."}
+			op["requestBody"] = object{
+				"required": true, "content": object{fiber.MIMEApplicationJSON: object{"schema": bodySchema(r.In)}},
+			}
+			responses["204"] = object{
+				"description": "A bot's events, or such as the website excludes: they are not stored. Only without an API key.",
+			}
 			describeRejections(responses, func(httpkit.Row) bool { return true })
 		} else {
 			op["description"] = pixelTopics()
@@ -102,20 +123,32 @@ func operation(r *Route, headers []string) object {
 func clientParameters(headers []string) []object {
 	text := object{"type": "string", "maxLength": event.MaxWebsiteIDLen}
 	all := []object{
-		{"name": "website_id", "in": "query", "schema": text, "description": "The website: by client id, or with a key also by id."},
+		{
+			"name":        "website_id",
+			"in":          "query",
+			"schema":      text,
+			"description": "The website: by client id, or with a key also by id.",
+		},
 		{"name": "client_id", "in": "query", "schema": text, "description": "The same, where website_id is not there."},
 	}
 	for _, name := range headers {
-		all = append(all, object{"name": name, "in": "header", "schema": text, "description": "The client id, where neither the query nor the body says it."})
+		all = append(all, object{
+			"name":        name,
+			"in":          "header",
+			"schema":      text,
+			"description": "The client id, where neither the query nor the body says it.",
+		})
 	}
 	return all
 }
 
 // rejectionCodes are those with which events may be rejected.
 var rejectionCodes = []apierr.Code{
-	apierr.Validation, apierr.WebsiteMissingOrganization, apierr.AuthRequired, apierr.QuotaExceeded, apierr.Forbidden, apierr.AccessDenied,
-	apierr.OriginNotAuthorized, apierr.IPNotAuthorized, apierr.WebsiteNotFound, apierr.PayloadTooLarge, apierr.RateLimited, apierr.Internal,
-	apierr.BillingUnavailable, apierr.ServiceUnavailable, apierr.DeliveryUnavailable, apierr.DeadlineExceeded,
+	apierr.Validation, apierr.WebsiteMissingOrganization, apierr.AuthRequired, apierr.QuotaExceeded, apierr.Forbidden,
+	apierr.AccessDenied,
+	apierr.OriginNotAuthorized, apierr.IPNotAuthorized, apierr.WebsiteNotFound, apierr.PayloadTooLarge, apierr.RateLimited,
+	apierr.Internal, apierr.BillingUnavailable, apierr.ServiceUnavailable, apierr.DeliveryUnavailable,
+	apierr.DeadlineExceeded,
 }
 
 // describeRejections adds those of a kind to the responses of a route, by status.
@@ -153,7 +186,8 @@ func pixelTopics() string {
 	for _, t := range PixelTypes {
 		all = append(all, "`"+t.Name+"` to "+t.Topic)
 	}
-	return "By their `type`, events go to different topics: " + strings.Join(all, ", ") + ". Without it they are those of `" + PixelTypes[0].Name +
+	return "By their `type`, events go to different topics: " + strings.Join(all, ", ") +
+		". Without it they are those of `" + PixelTypes[0].Name +
 		"`. A parameter without a value counts as absent, unless its field is required."
 }
 
@@ -164,7 +198,12 @@ func pixelParameters() []object {
 	for _, t := range PixelTypes {
 		types = append(types, t.Name)
 	}
-	all := []object{{"name": "type", "in": "query", "schema": object{"enum": types}, "description": "What the event is; " + types[0] + " without it."}}
+	all := []object{{
+		"name":        "type",
+		"in":          "query",
+		"schema":      object{"enum": types},
+		"description": "What the event is; " + types[0] + " without it.",
+	}}
 	known := map[string]bool{"type": true}
 	for _, t := range PixelTypes {
 		for i := range t.In.Form.Fields {
@@ -315,7 +354,9 @@ func jsonResponse(members object) map[string]*Response {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	return map[string]*Response{"200": {"Done.", fiber.MIMEApplicationJSON, object{"type": "object", "required": names, "properties": members}}}
+	return map[string]*Response{
+		"200": {"Done.", fiber.MIMEApplicationJSON, object{"type": "object", "required": names, "properties": members}},
+	}
 }
 
 // plainResponse is a response of 200 that is no JSON.
@@ -334,7 +375,8 @@ var (
 			"services": object{"type": "object", "additionalProperties": object{
 				"type": "object", "required": []string{"status", "latency_ms"},
 				"properties": object{
-					"status": object{"enum": []string{"ok", "error"}}, "latency_ms": object{"type": "number"}, "code": object{"type": "string"},
+					"status": object{"enum": []string{"ok", "error"}}, "latency_ms": object{"type": "number"},
+					"code": object{"type": "string"},
 				},
 			}},
 		},
@@ -350,7 +392,8 @@ var (
 		"results": object{"type": "array", "items": object{
 			"type": "object", "required": []string{"status"},
 			"properties": object{
-				"status": object{"enum": []string{"success", "error"}}, "type": object{"type": "string"}, "eventId": object{"type": "string"},
+				"status": object{"enum": []string{"success", "error"}}, "type": object{"type": "string"},
+				"eventId":   object{"type": "string"},
 				"eventType": object{"type": "string"}, "message": object{"type": "string"}, "code": object{"type": "string"},
 				"errors": problemsSchema(),
 			},
@@ -359,7 +402,11 @@ var (
 )
 
 func countResponse(kind string) map[string]*Response {
-	return jsonResponse(object{"status": success, "type": object{"const": kind}, "count": object{"type": "integer", "description": "Events taken, duplicates among them."}})
+	return jsonResponse(object{
+		"status": success,
+		"type":   object{"const": kind},
+		"count":  object{"type": "integer", "description": "Events taken, duplicates among them."},
+	})
 }
 
 func typeResponse(kinds ...string) map[string]*Response {

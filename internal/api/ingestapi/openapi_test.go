@@ -52,7 +52,8 @@ func TestTheDocumentIsOpenAPIAndHasEveryRouteAndField(t *testing.T) {
 			if !ok || slices.Contains(schema.Required, f.Name) != f.Required {
 				t.Errorf("%s of %s is described otherwise", f.Name, form.Name)
 			}
-			if words := described.Enum; len(words) > 0 && (slices.Contains(words, any("")) != (f.Min == 0) || slices.Contains(words, nil) == f.Required) {
+			if words := described.Enum; len(words) > 0 &&
+				(slices.Contains(words, any("")) != (f.Min == 0) || slices.Contains(words, nil) == f.Required) {
 				t.Errorf("%s of %s is one of %v; the host takes an empty text for none: %t", f.Name, form.Name, words, f.Min == 0)
 			}
 		}
@@ -103,7 +104,8 @@ func TestTheDocumentHasTheRejections(t *testing.T) {
 		if limited := op.Responses["429"].Headers; limited["X-RateLimit-Reset"] == nil || limited["X-Request-Id"] == nil {
 			t.Errorf("%s: the headers of 429 are %v", r.Path, limited)
 		}
-		if why := op.Responses["503"].Description; !strings.Contains(why, "DELIVERY_UNAVAILABLE") || !strings.Contains(why, "BILLING_UNAVAILABLE") {
+		if why := op.Responses["503"].Description; !strings.Contains(why, "DELIVERY_UNAVAILABLE") ||
+			!strings.Contains(why, "BILLING_UNAVAILABLE") {
 			t.Errorf("%s: 503 is said to be %q", r.Path, why)
 		}
 	}

@@ -75,7 +75,8 @@ func TestAPixelIsTakenByItsTypeAndCountedAlsoWhereItHasNone(t *testing.T) {
 func TestAPixelWhoseHeaderIsTooLongHasItsImageAndIsNotTaken(t *testing.T) {
 	t.Parallel()
 	to, addr, log := &register{}, testkit.FreeAddr(t), slog.New(slog.DiscardHandler)
-	component := httpkit.ListenComponent("host", addr, "none", New(Config{}, Deps{Log: log, Metrics: prometheus.NewRegistry(), Intake: to}), log)
+	component := httpkit.ListenComponent("host", addr, "none",
+		New(Config{}, Deps{Log: log, Metrics: prometheus.NewRegistry(), Intake: to}), log)
 	if err := component.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +112,10 @@ func TestAPixelWhoseHeaderIsTooLongHasItsImageAndIsNotTaken(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if kind := resp.Header.Get("Content-Type"); err != nil || resp.StatusCode != tc.status || kind != tc.kind || (kind == "image/gif") != bytes.Equal(body, gif) {
-			t.Errorf("%s %.20s: %d %s, %d bytes, %v; want %d %s", tc.method, tc.target, resp.StatusCode, kind, len(body), err, tc.status, tc.kind)
+		if kind := resp.Header.Get("Content-Type"); err != nil || resp.StatusCode != tc.status || kind != tc.kind ||
+			(kind == "image/gif") != bytes.Equal(body, gif) {
+			t.Errorf("%s %.20s: %d %s, %d bytes, %v; want %d %s",
+				tc.method, tc.target, resp.StatusCode, kind, len(body), err, tc.status, tc.kind)
 		}
 	}
 	if len(to.accepted) > 0 {
@@ -129,12 +132,24 @@ func TestAQueryBecomesAnEvent(t *testing.T) {
 		want  string
 	}{
 		{"nothing", event.Pixels, "", `{}`},
-		{"texts stay texts", event.Pixels, "name=12&eventId=true&title=a+b%22%0A", `{"name":"12","eventId":"true","title":"a b\"\u000a"}`},
-		{"numbers become numbers", event.Pixels, "rtt=50&scroll_depth=1e1&load_time=1.50", `{"rtt":50,"scroll_depth":1e1,"load_time":1.50}`},
+		{
+			"texts stay texts", event.Pixels, "name=12&eventId=true&title=a+b%22%0A",
+			`{"name":"12","eventId":"true","title":"a b\"\u000a"}`,
+		},
+		{
+			"numbers become numbers", event.Pixels, "rtt=50&scroll_depth=1e1&load_time=1.50",
+			`{"rtt":50,"scroll_depth":1e1,"load_time":1.50}`,
+		},
 		{"what is none is judged as it is", event.Pixels, "rtt=fast&downlink=x", `{"rtt":"fast","downlink":"x"}`},
-		{"what is empty was not given", event.Pixels, "name=n&rtt=&downlink&timestamp=&properties=&profileId=&anonymizeVisitorIds=&title=", `{"name":"n"}`},
+		{
+			"what is empty was not given", event.Pixels,
+			"name=n&rtt=&downlink&timestamp=&properties=&profileId=&anonymizeVisitorIds=&title=", `{"name":"n"}`,
+		},
 		{"what is empty in an object is", event.Pixels, "properties[plan]=", `{"properties":{"plan":""}}`},
-		{"what is required may not be empty", event.Vitals, "metricName=&metricValue=&path=&timestamp=", `{"metricName":"","metricValue":"","path":"","timestamp":""}`},
+		{
+			"what is required may not be empty", event.Vitals, "metricName=&metricValue=&path=&timestamp=",
+			`{"metricName":"","metricValue":"","path":"","timestamp":""}`,
+		},
 		{"times", event.Pixels, "timestamp=1795000000000", `{"timestamp":1795000000000}`},
 		{"times in words", event.Pixels, "timestamp=2026-05-01", `{"timestamp":"2026-05-01"}`},
 		{"choices", event.Pixels, "anonymizeVisitorIds=false", `{"anonymizeVisitorIds":false}`},
@@ -142,14 +157,18 @@ func TestAQueryBecomesAnEvent(t *testing.T) {
 		{"an object in JSON", event.Pixels, `properties={"plan":"pro","n":1}`, `{"properties":{"plan":"pro","n":1}}`},
 		{"an object that is none", event.Pixels, `properties=7`, `{"properties":"7"}`},
 		{
-			"an object in brackets", event.Pixels, "properties[plan]=pro&name=n&properties[n]=1&properties[a][b]=true&properties[a][c]=-2.5",
+			"an object in brackets", event.Pixels,
+			"properties[plan]=pro&name=n&properties[n]=1&properties[a][b]=true&properties[a][c]=-2.5",
 			`{"properties":{"plan":"pro","n":1,"a":{"b":true,"c":-2.5}},"name":"n"}`,
 		},
 		{"brackets that do not fit", event.Pixels, "properties[plan=1&[x]=1&name=n", `{"name":"n"}`},
 		{"what is of no form", event.Pixels, "client_id=web_1&sdk_name=web&name=n", `{"name":"n"}`},
 		{"a key twice", event.Pixels, "name=a&name=b", `{"name":"a","name":"b"}`},
 		{"an object twice", event.Pixels, `properties={}&properties[a]=1`, `{"properties":{},"properties":{"a":1}}`},
-		{"a vital", event.Vitals, "metricName=LCP&metricValue=12&path=/p&name=x", `{"metricName":"LCP","metricValue":12,"path":"/p"}`},
+		{
+			"a vital", event.Vitals, "metricName=LCP&metricValue=12&path=/p&name=x",
+			`{"metricName":"LCP","metricValue":12,"path":"/p"}`,
+		},
 		{"an error", event.Errors, "message=1&lineno=7", `{"message":"1","lineno":7}`},
 	} {
 		var args fasthttp.Args

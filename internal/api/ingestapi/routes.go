@@ -73,33 +73,60 @@ type Route struct {
 
 // Routes is the table of the host's routes.
 var Routes = []Route{
-	taking("/track", ingest.Track, record.TopicEvents, "Takes one event or an array of events.", countResponse("custom_event"), counted("custom_event")),
-	taking("/identify", ingest.Identify, record.TopicIdentities, "Says who a visitor is.", typeResponse("identify"), typed("identify")),
-	taking("/vitals", ingest.Vitals, record.TopicVitals, "Takes an array of measurements of pages.", countResponse("web_vitals"), counted("web_vitals")),
-	taking("/errors", ingest.Errors, record.TopicErrors, "Takes an array of errors in pages' scripts.", countResponse("error"), counted("error")),
-	taking("/engagement", ingest.Engagement, record.TopicEvents, "Takes an array of what visitors did on pages.", countResponse("engagement"), counted("engagement")),
-	taking("/", ingest.Page, record.TopicEvents, "Takes one event of a page.", typeResponse("track", "outgoing_link"), typed("")),
-	taking("/batch", ingest.Batch, record.TopicEvents, "Takes an array of events of pages, and answers for each.", batchSchema, itemised),
+	taking("/track", ingest.Track, record.TopicEvents, "Takes one event or an array of events.",
+		countResponse("custom_event"), counted("custom_event")),
+	taking("/identify", ingest.Identify, record.TopicIdentities, "Says who a visitor is.",
+		typeResponse("identify"), typed("identify")),
+	taking("/vitals", ingest.Vitals, record.TopicVitals, "Takes an array of measurements of pages.",
+		countResponse("web_vitals"), counted("web_vitals")),
+	taking("/errors", ingest.Errors, record.TopicErrors, "Takes an array of errors in pages' scripts.",
+		countResponse("error"), counted("error")),
+	taking("/engagement", ingest.Engagement, record.TopicEvents, "Takes an array of what visitors did on pages.",
+		countResponse("engagement"), counted("engagement")),
+	taking("/", ingest.Page, record.TopicEvents, "Takes one event of a page.",
+		typeResponse("track", "outgoing_link"), typed("")),
+	taking("/batch", ingest.Batch, record.TopicEvents, "Takes an array of events of pages, and answers for each.",
+		batchSchema, itemised),
 	{
-		Method: fiber.MethodGet, Path: "/px.jpg", In: ingest.PixelPage, Topic: record.TopicEvents, Responses: plainResponse("image/gif"),
-		Help: "Takes one event in the query and answers with an image.", handle: (*handlers).pixel,
+		Method: fiber.MethodGet, Path: "/px.jpg", In: ingest.PixelPage, Topic: record.TopicEvents,
+		Responses: plainResponse("image/gif"),
+		Help:      "Takes one event in the query and answers with an image.", handle: (*handlers).pixel,
 	},
-	{Method: fiber.MethodGet, Path: "/health", Responses: okResponse, Help: "Answers as long as the process serves.", handle: (*handlers).health},
-	{Method: fiber.MethodGet, Path: "/health/status", Responses: statusResponses, Help: "Says how the services are that the host depends on.", handle: (*handlers).healthStatus},
+	{
+		Method: fiber.MethodGet, Path: "/health", Responses: okResponse, Help: "Answers as long as the process serves.",
+		handle: (*handlers).health,
+	},
+	{
+		Method: fiber.MethodGet, Path: "/health/status", Responses: statusResponses,
+		Help: "Says how the services are that the host depends on.", handle: (*handlers).healthStatus,
+	},
 	{
 		Method: fiber.MethodGet, Path: "/openapi.json", Responses: plainResponse(fiber.MIMEApplicationJSON),
 		Help: "Describes the host, as OpenAPI 3.1.", handle: (*handlers).openAPI,
 	},
-	{Method: fiber.MethodGet, Path: "/tracker.js", Responses: plainResponse("text/javascript"), Help: "The script for websites, by a name that stays.", handle: (*handlers).script},
-	{Method: fiber.MethodGet, Path: "/tracker.:hash.js", Responses: plainResponse("text/javascript"), Help: "One version of the script, for ever.", handle: (*handlers).script},
-	{Method: fiber.MethodGet, Path: "/tracker-extra.js", Responses: plainResponse("text/javascript"), Help: "What the script loads to measure web vitals.", handle: (*handlers).script},
-	{Method: fiber.MethodGet, Path: "/tracker-extra.:hash.js", Responses: plainResponse("text/javascript"), Help: "One version of it, for ever.", handle: (*handlers).script},
+	{
+		Method: fiber.MethodGet, Path: "/tracker.js", Responses: plainResponse("text/javascript"),
+		Help: "The script for websites, by a name that stays.", handle: (*handlers).script,
+	},
+	{
+		Method: fiber.MethodGet, Path: "/tracker.:hash.js", Responses: plainResponse("text/javascript"),
+		Help: "One version of the script, for ever.", handle: (*handlers).script,
+	},
+	{
+		Method: fiber.MethodGet, Path: "/tracker-extra.js", Responses: plainResponse("text/javascript"),
+		Help: "What the script loads to measure web vitals.", handle: (*handlers).script,
+	},
+	{
+		Method: fiber.MethodGet, Path: "/tracker-extra.:hash.js", Responses: plainResponse("text/javascript"),
+		Help: "One version of it, for ever.", handle: (*handlers).script,
+	},
 }
 
 // New returns the ingestion host's app.
 func New(cfg Config, deps Deps) *fiber.App {
 	app := httpkit.New(httpkit.Config{
-		Host: httpkit.Ingestion, Deadline: cfg.Deadline, MaxInFlight: cfg.MaxInFlight, Admission: cfg.Admission, Conns: cfg.Conns, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
+		Host: httpkit.Ingestion, Deadline: cfg.Deadline, MaxInFlight: cfg.MaxInFlight, Admission: cfg.Admission,
+		Conns: cfg.Conns, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
 		LongHeader: longPixel,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	h := &handlers{

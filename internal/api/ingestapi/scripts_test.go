@@ -116,8 +116,9 @@ func TestTheTrackerIsNotSentAgainToWhoHasIt(t *testing.T) {
 	t.Parallel()
 	etag := fetch(t, http.MethodGet, "/tracker.js").header.Get("ETag")
 	for given, want := range map[string]int{
-		etag: http.StatusNotModified, strings.TrimPrefix(etag, "W/"): http.StatusNotModified, `"x", ` + etag: http.StatusNotModified,
-		"*": http.StatusNotModified, `"x"`: http.StatusOK, "": http.StatusOK,
+		etag: http.StatusNotModified, strings.TrimPrefix(etag, "W/"): http.StatusNotModified,
+		`"x", ` + etag: http.StatusNotModified,
+		"*":            http.StatusNotModified, `"x"`: http.StatusOK, "": http.StatusOK,
 	} {
 		got := fetch(t, http.MethodGet, "/tracker.js", "If-None-Match", given)
 		if got.status != want || (want == http.StatusNotModified && got.body != "") {

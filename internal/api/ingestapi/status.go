@@ -99,7 +99,9 @@ func (s *status) look() (ok bool, body []byte, err error) {
 func (s *Service) look(ctx context.Context) serviceResponse {
 	from := time.Now()
 	err := s.Check(ctx)
-	a := serviceResponse{Status: "ok", Latency: float64(time.Since(from).Microseconds()) / float64(time.Millisecond/time.Microsecond)}
+	a := serviceResponse{
+		Status: "ok", Latency: float64(time.Since(from).Microseconds()) / float64(time.Millisecond/time.Microsecond),
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		a.Status, a.Code = "error", "TIMEOUT"

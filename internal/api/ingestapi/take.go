@@ -62,7 +62,9 @@ func (h *handlers) request(c *fiber.Ctx, in *ingest.Route, body []byte) ingest.R
 		return req // a server's own headers say nothing about a visitor
 	}
 	req.Origin, req.UserAgent = header.Peek(fiber.HeaderOrigin), header.UserAgent()
-	req.Signals = website.Signals{GlobalPrivacyControl: isOne(header.Peek("Sec-Gpc")), DoNotTrack: isOne(header.Peek("Dnt"))}
+	req.Signals = website.Signals{
+		GlobalPrivacyControl: isOne(header.Peek("Sec-Gpc")), DoNotTrack: isOne(header.Peek("Dnt")),
+	}
 	if len(req.WebsiteID) > 0 {
 		return req
 	}
@@ -130,7 +132,10 @@ var rejections = map[ingest.Outcome]batchItem{
 }
 
 func itemised(c *fiber.Ctx, r ingest.Result) error {
-	a := batchResponse{Status: "success", Batch: true, Processed: len(r.Items), Batched: map[string]int{"track": 0, "outgoing_link": 0}, Results: make([]batchItem, len(r.Items))}
+	a := batchResponse{
+		Status: "success", Batch: true, Processed: len(r.Items), Batched: map[string]int{"track": 0, "outgoing_link": 0},
+		Results: make([]batchItem, len(r.Items)),
+	}
 	taken := 0
 	for i := range r.Items {
 		it := &r.Items[i]

@@ -16,7 +16,8 @@ import (
 
 // onDomain is a domain of an organization's own.
 var onDomain = link.ServedDomain{
-	ID: "dom_1", Hostname: "go.acme.example", CaseSensitive: true, RootURL: "https://acme.example/", NotFoundURL: "https://acme.example/missing", ExpiredURL: "https://acme.example/over",
+	ID: "dom_1", Hostname: "go.acme.example", CaseSensitive: true, RootURL: "https://acme.example/",
+	NotFoundURL: "https://acme.example/missing", ExpiredURL: "https://acme.example/over",
 }
 
 // Directory implements redirect.Directory.
@@ -38,7 +39,8 @@ func newDomainApp(t *testing.T, public string) *fiber.App {
 	}
 	return New(Config{Site: httpkit.Site{PublicURL: public}}, Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-		Redirects: redirect.New(redirect.Config{SharedHost: link.HostOf(public)}, redirect.Deps{Links: all, Directory: all, Visitors: all, Passwords: all}),
+		Redirects: redirect.New(redirect.Config{SharedHost: link.HostOf(public)},
+			redirect.Deps{Links: all, Directory: all, Visitors: all, Passwords: all}),
 	})
 }
 
@@ -63,9 +65,11 @@ func TestADomainAnswersForItself(t *testing.T) {
 		{"GET", shared, "/a/b", 404, ""},
 		{"GET", "other.example", "/a/b", 404, ""},
 	} {
-		got := ask(t, app, tc.method, tc.path, "", "Host", tc.host, "Accept", page1, "Content-Type", "application/x-www-form-urlencoded")
+		got := ask(t, app, tc.method, tc.path, "", "Host", tc.host, "Accept", page1, "Content-Type",
+			"application/x-www-form-urlencoded")
 		if got.status != tc.status || got.header.Get("Location") != tc.location {
-			t.Errorf("%s %s%s: %d to %q, want %d to %q", tc.method, tc.host, tc.path, got.status, got.header.Get("Location"), tc.status, tc.location)
+			t.Errorf("%s %s%s: %d to %q, want %d to %q",
+				tc.method, tc.host, tc.path, got.status, got.header.Get("Location"), tc.status, tc.location)
 		}
 		if got.header.Get("Cache-Control") != "private, no-store" || got.header.Get("X-Robots-Tag") != "noindex" {
 			t.Errorf("%s %s%s: headers %v", tc.method, tc.host, tc.path, got.header)
@@ -79,7 +83,8 @@ func TestAPasswordOpensALinkOfSeveralParts(t *testing.T) {
 	for public, secure := range map[string]bool{"https://go.example.com": true, "http://127.0.0.1:8082": false} {
 		app := newDomainApp(t, public)
 		const path = "/%C3%89t%C3%A9/Vault"
-		got := ask(t, app, "POST", "/E%CC%81t%c3%a9/Vaul%74?a=1", "password=pass+word", "Host", onDomain.Hostname, "Content-Type", "application/x-www-form-urlencoded")
+		got := ask(t, app, "POST", "/E%CC%81t%c3%a9/Vaul%74?a=1",
+			"password=pass+word", "Host", onDomain.Hostname, "Content-Type", "application/x-www-form-urlencoded")
 		if got.status != 303 || got.header.Get("Location") != path+"?a=1" {
 			t.Fatalf("%d to %q", got.status, got.header.Get("Location"))
 		}
@@ -97,7 +102,9 @@ func TestAPasswordOpensALinkOfSeveralParts(t *testing.T) {
 func TestAPreviewNamesTheAddressOnTheDomain(t *testing.T) {
 	t.Parallel()
 	app := newDomainApp(t, "https://go.example.com")
-	for path, want := range map[string]string{"/a/b": "https://go.acme.example/a/b", "/ü": "https://go.acme.example/%C3%BC"} {
+	for path, want := range map[string]string{
+		"/a/b": "https://go.acme.example/a/b", "/ü": "https://go.acme.example/%C3%BC",
+	} {
 		got := ask(t, app, "GET", path, "", "Host", onDomain.Hostname, "User-Agent", "facebookexternalhit/1.1")
 		if !strings.Contains(got.body, `<meta property="og:url" content="`+want+`">`) {
 			t.Errorf("%s: %d: without %s:\n%s", path, got.status, want, got.body)

@@ -56,11 +56,17 @@ func (fixed) Visitor(_ netip.Addr, userAgent []byte) enrich.Visitor {
 }
 
 var links = fixed{
-	"plain":  {Slug: "plain", URL: "https://target.example/a?b=1#c", ForwardQuery: true},
-	"kept":   {Slug: "kept", URL: "https://target.example/", RedirectStatus: 301},
-	"old":    {Slug: "old", URL: "https://target.example/", ExpiresAt: time.Unix(1, 0)},
-	"vault":  {Slug: "vault", URL: "https://target.example/", PasswordHash: "#pass word", Secret: []byte("a"), ForwardQuery: true},
-	"shown":  {Slug: "shown", URL: "https://target.example/", Preview: link.Preview{Title: `A "title" <b>`, Description: "It's", ImageURL: "https://img.example/a.png?b&c"}},
+	"plain": {Slug: "plain", URL: "https://target.example/a?b=1#c", ForwardQuery: true},
+	"kept":  {Slug: "kept", URL: "https://target.example/", RedirectStatus: 301},
+	"old":   {Slug: "old", URL: "https://target.example/", ExpiresAt: time.Unix(1, 0)},
+	"vault": {
+		Slug: "vault", URL: "https://target.example/", PasswordHash: "#pass word", Secret: []byte("a"), ForwardQuery: true,
+	},
+	"shown": {
+		Slug:    "shown",
+		URL:     "https://target.example/",
+		Preview: link.Preview{Title: `A "title" <b>`, Description: "It's", ImageURL: "https://img.example/a.png?b&c"},
+	},
 	"wasoff": {Slug: "wasoff", URL: "https://target.example/"},
 }
 
@@ -161,7 +167,13 @@ func TestEachRequestHasItsResponse(t *testing.T) {
 		{method: "POST", path: "/vault", accept: page1, body: "password=wrong", status: 403, title: "This link is protected"},
 		{method: "POST", path: "/vault", body: "password=wrong", status: 403, code: "FORBIDDEN"},
 		{method: "POST", path: "/vault", body: strings.Repeat("a", bodyLimit+1), status: 413, code: "PAYLOAD_TOO_LARGE"},
-		{method: "POST", path: "/vault", body: "password=pass+word&x=" + strings.Repeat("a", bodyLimit-len("password=pass+word&x=")), status: 303, location: "/vault"},
+		{
+			method:   "POST",
+			path:     "/vault",
+			body:     "password=pass+word&x=" + strings.Repeat("a", bodyLimit-len("password=pass+word&x=")),
+			status:   303,
+			location: "/vault",
+		},
 		{method: "GET", path: "/shown", status: 302, location: "https://target.example/"},
 		{method: "GET", path: "/shown", agent: "facebookexternalhit/1.1", status: 200, title: "A &#34;title&#34; &lt;b&gt;"},
 	} {
@@ -203,12 +215,14 @@ func checkBody(t *testing.T, got response, code, title string) {
 		if err := json.Unmarshal([]byte(got.body), &body); err != nil {
 			t.Fatalf("%v: %s", err, got.body)
 		}
-		if body.Code != code || body.Status != "error" || body.Message == "" || body.Message != body.Error || body.Fix != "" ||
+		if body.Code != code || body.Status != "error" || body.Message == "" ||
+			body.Message != body.Error || body.Fix != "" ||
 			body.RequestID != got.header.Get("X-Request-Id") || body.Retryable != (got.status == 503) {
 			t.Errorf("body %+v", body)
 		}
 	case title != "":
-		if got.header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(got.body, "<title>"+title+"</title>") {
+		if got.header.Get("Content-Type") != "text/html; charset=utf-8" ||
+			!strings.Contains(got.body, "<title>"+title+"</title>") {
 			t.Errorf("%s: %s", got.header.Get("Content-Type"), got.body)
 		}
 	}
@@ -221,7 +235,8 @@ func TestAPasswordIsGivenOnce(t *testing.T) {
 	t.Parallel()
 	for url, secure := range map[string]bool{"https://go.example.com": true, "http://127.0.0.1:8082": false} {
 		app := newApp(t, func(c *Config) { c.Site.PublicURL = url })
-		got := ask(t, app, "POST", "/v%61ulT?a=1&qr=1", "password=pass%20word", "Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+		got := ask(t, app, "POST", "/v%61ulT?a=1&qr=1", "password=pass%20word",
+			"Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
 		if got.status != 303 || got.header.Get("Location") != "/vaulT?a=1&qr=1" {
 			t.Fatalf("%d to %q", got.status, got.header.Get("Location"))
 		}
@@ -244,16 +259,19 @@ func TestTooManyPasswordsAreToldToWait(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, nil)
 	try := func(accept string) response {
-		return ask(t, app, "POST", "/vault", "password=x", "Content-Type", "application/x-www-form-urlencoded", "Accept", accept)
+		return ask(t, app, "POST", "/vault", "password=x", "Content-Type",
+			"application/x-www-form-urlencoded", "Accept", accept)
 	}
 	for range redirect.MaxPasswords {
-		if got := try(page1); got.status != 403 || !strings.Contains(got.body, `role="alert"`) || !strings.Contains(got.body, "<form") {
+		if got := try(page1); got.status != 403 || !strings.Contains(got.body, `role="alert"`) ||
+			!strings.Contains(got.body, "<form") {
 			t.Fatalf("%d: %s", got.status, got.body)
 		}
 	}
 	for accept, want := range map[string]string{page1: "Too many attempts", "": `"code":"RATE_LIMITED"`} {
 		got := try(accept)
-		if wait, err := strconv.Atoi(got.header.Get("Retry-After")); got.status != 429 || err != nil || wait < 1 || wait > 60 || !strings.Contains(got.body, want) {
+		if wait, err := strconv.Atoi(got.header.Get("Retry-After")); got.status != 429 || err != nil || wait < 1 ||
+			wait > 60 || !strings.Contains(got.body, want) {
 			t.Errorf("%d after %q: %s", got.status, got.header.Get("Retry-After"), got.body)
 		}
 	}
@@ -267,7 +285,8 @@ func TestPagesRunNothing(t *testing.T) {
 		ask(t, app, "GET", "/nothing", "", "Accept", page1),
 		ask(t, app, "GET", "/shown", "", "User-Agent", "facebookexternalhit/1.1"),
 	} {
-		if csp := got.header.Get("Content-Security-Policy"); csp != policy || !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+		if csp := got.header.Get("Content-Security-Policy"); csp != policy || !strings.Contains(csp, "default-src 'none'") ||
+			strings.Contains(csp, "unsafe") {
 			t.Errorf("policy %q", csp)
 		}
 		if got.header.Get("X-Content-Type-Options") != "nosniff" {

@@ -102,7 +102,11 @@ func typed(c *fiber.Ctx) ([]byte, error) {
 	}
 	kind, _, _ := bytes.Cut(c.Context().Request.Header.ContentType(), []byte{';'})
 	if !bytes.EqualFold(bytes.TrimSpace(kind), []byte(fiber.MIMEApplicationForm)) {
-		return nil, &apierr.Error{Code: apierr.Validation, Message: "Send the password as a form does, application/x-www-form-urlencoded", Err: errNoForm}
+		return nil, &apierr.Error{
+			Code:    apierr.Validation,
+			Message: "Send the password as a form does, application/x-www-form-urlencoded",
+			Err:     errNoForm,
+		}
 	}
 	var form fasthttp.Args
 	form.ParseBytes(body)

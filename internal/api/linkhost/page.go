@@ -34,7 +34,8 @@ const style = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-s
 // on another host.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; frame-ancestors 'none'"
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
 var pages = template.Must(template.New("page").Parse(`<!doctype html>
@@ -95,12 +96,14 @@ var (
 	form     = page{Title: "This link is protected", Text: "It opens with a password.", Form: true}
 	failed   = page{Title: "Something went wrong", Text: "The link could not be opened. Please try again later."}
 	rejected = map[apierr.Code]page{
-		apierr.NotFound:           {Title: "Link not found", Text: "There is no link at this address."},
-		apierr.Gone:               {Title: "Link expired", Text: "This link does not lead anywhere any more."},
-		apierr.Forbidden:          {Title: form.Title, Text: form.Text, Form: true, Wrong: true},
-		apierr.RateLimited:        {Title: "Too many attempts", Text: "Please wait a minute and try again."},
-		apierr.ServiceUnavailable: {Title: "Not available now", Text: "The link could not be looked up. Please try again in a few seconds."},
-		apierr.MethodNotAllowed:   {Title: "Not possible", Text: "A link can only be opened."},
+		apierr.NotFound:    {Title: "Link not found", Text: "There is no link at this address."},
+		apierr.Gone:        {Title: "Link expired", Text: "This link does not lead anywhere any more."},
+		apierr.Forbidden:   {Title: form.Title, Text: form.Text, Form: true, Wrong: true},
+		apierr.RateLimited: {Title: "Too many attempts", Text: "Please wait a minute and try again."},
+		apierr.ServiceUnavailable: {
+			Title: "Not available now", Text: "The link could not be looked up. Please try again in a few seconds.",
+		},
+		apierr.MethodNotAllowed: {Title: "Not possible", Text: "A link can only be opened."},
 	}
 )
 

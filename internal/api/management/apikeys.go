@@ -40,15 +40,23 @@ func (s *APIKeys) Resource() rpc.Resource {
 				Name: "create", Summary: "Make an API key", Class: auth.ManageKeys, Creates: true, Audit: "apikey.created",
 				Detail: "The answer holds the secret, which can be read nowhere else and never again.",
 			}, s.create),
-			rpc.Op(rpc.Spec{Name: "list", Summary: "List API keys", Class: auth.ManageKeys, Detail: "Revoked and expired ones among them, deleted ones not."}, s.list),
-			rpc.Op(rpc.Spec{Name: "get", Summary: "Read an API key", Class: auth.ManageKeys, Detail: "All but its secret."}, s.get),
+			rpc.Op(rpc.Spec{
+				Name:    "list",
+				Summary: "List API keys",
+				Class:   auth.ManageKeys,
+				Detail:  "Revoked and expired ones among them, deleted ones not.",
+			}, s.list),
+			rpc.Op(
+				rpc.Spec{Name: "get", Summary: "Read an API key", Class: auth.ManageKeys, Detail: "All but its secret."}, s.get),
 			rpc.Op(rpc.Spec{
 				Name: "update", Summary: "Change an API key", Class: auth.ManageKeys, Audit: "apikey.updated",
-				Detail: "What is absent stays as it is; lists are replaced whole. To which website a key is limited cannot be changed: make another key.",
+				Detail: "What is absent stays as it is; lists are replaced whole. To which website a key is limited cannot be " +
+					"changed: make another key.",
 			}, s.update),
 			rpc.Op(rpc.Spec{
 				Name: "rotate", Summary: "Give an API key a new secret", Class: auth.ManageKeys, Audit: "apikey.rotated",
-				Detail: "The answer holds the new secret. The old one dies at once, or after a grace period; the one before it dies in any case.",
+				Detail: "The answer holds the new secret. The old one dies at once, or after a grace period; the one before it " +
+					"dies in any case.",
 			}, s.rotate),
 			rpc.Op(rpc.Spec{
 				Name: "revoke", Summary: "Revoke an API key", Class: auth.ManageKeys, Audit: "apikey.revoked",
@@ -197,7 +205,8 @@ func NewKeyBody(k *apikey.Key, now time.Time) KeyBody {
 		Scopes: list(k.Scopes), Access: keyAccess{Type: "global"}, Status: string(k.Status(now)),
 		IPAllow: cidr.Format(k.IPAllow), IdleExpiryDays: wire.OrNull(k.IdleExpiryDays), Tags: list(k.Tags),
 		ExpiresAt: rpc.At(k.ExpiresAt), LastUsedAt: rpc.At(k.LastUsedAt), RotatedAt: rpc.At(k.RotatedAt),
-		RevokedAt: rpc.At(k.RevokedAt), CreatedAt: rpc.At(k.CreatedAt), UpdatedAt: rpc.At(k.UpdatedAt), CreatedBy: wire.OrNull(k.CreatedBy),
+		RevokedAt: rpc.At(k.RevokedAt), CreatedAt: rpc.At(k.CreatedAt), UpdatedAt: rpc.At(k.UpdatedAt),
+		CreatedBy: wire.OrNull(k.CreatedBy),
 	}
 	if k.WebsiteID != "" {
 		b.Access = keyAccess{Type: "website", WebsiteID: k.WebsiteID}

@@ -42,14 +42,16 @@ func TestAKeyIsShownWithItsSecretOnce(t *testing.T) {
 	if r.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("Cache-Control is %q", r.Header.Get("Cache-Control"))
 	}
-	if !apikey.WellFormed(fixturePrefix, []byte(k.Secret)) || k.Prefix != fixturePrefix || !strings.HasPrefix(k.Secret, k.Prefix+"_"+k.Start) || len(k.Start) != 6 {
+	if !apikey.WellFormed(fixturePrefix, []byte(k.Secret)) || k.Prefix != fixturePrefix ||
+		!strings.HasPrefix(k.Secret, k.Prefix+"_"+k.Start) || len(k.Start) != 6 {
 		t.Errorf("key %+v", k)
 	}
 	if !d.accepts(k.Secret) {
 		t.Error("the secret is refused")
 	}
 	for _, operation := range []string{"apiKeys/get", "apiKeys/update"} {
-		if r := d.call("admin", operation, `{"id":"`+k.ID+`"}`); !r.Success || strings.Contains(r.Text, k.Secret) || strings.Contains(r.Text, `"secret"`) {
+		if r := d.call("admin", operation, `{"id":"`+k.ID+`"}`); !r.Success || strings.Contains(r.Text, k.Secret) ||
+			strings.Contains(r.Text, `"secret"`) {
 			t.Errorf("%s: %d %s", operation, r.Status, r.Text)
 		}
 	}
@@ -63,28 +65,34 @@ func TestAKeyHasEveryProperty(t *testing.T) {
 	d := newFixture(t)
 	w := do[site](d, "owner", "websites/create", shop)
 	expires := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
-	k := do[apiKey](d, "owner", "apiKeys/create", fmt.Sprintf(`{"name":" Cafe\u0301 ","scopes":["track:events","read:data","track:events"],
+	k := do[apiKey](d, "owner", "apiKeys/create",
+		fmt.Sprintf(`{"name":" Cafe\u0301 ","scopes":["track:events","read:data","track:events"],
 		"access":{"type":"website","websiteId":%q},"expiresAt":%q,"rateLimit":{"enabled":true},
 		"ipAllow":["192.0.2.7/24"],"idleExpiryDays":30,"tags":["b","a","b"]}`, w.ClientID, expires.Format(time.RFC3339Nano)))
-	if k.Name != "Café" || k.Access.Type != "website" || k.Access.WebsiteID != w.ID || !k.ExpiresAt.Equal(expires) || *k.IdleExpiryDays != 30 || k.CreatedBy != "usr_owner" {
+	if k.Name != "Café" || k.Access.Type != "website" || k.Access.WebsiteID != w.ID || !k.ExpiresAt.Equal(expires) ||
+		*k.IdleExpiryDays != 30 || k.CreatedBy != "usr_owner" {
 		t.Errorf("key %+v", k)
 	}
 	if !k.RateLimit.Enabled || k.RateLimit.Limit != 300 || k.RateLimit.WindowSeconds != 60 {
 		t.Errorf("a limit without figures is %+v", k.RateLimit)
 	}
-	if diff := cmp.Diff([][]string{{"track:events", "read:data"}, {"192.0.2.0/24"}, {"b", "a"}}, [][]string{k.Scopes, k.IPAllow, k.Tags}); diff != "" {
+	if diff := cmp.Diff([][]string{{"track:events", "read:data"}, {"192.0.2.0/24"}, {"b", "a"}},
+		[][]string{k.Scopes, k.IPAllow, k.Tags}); diff != "" {
 		t.Errorf("lists (-want +got):\n%s", diff)
 	}
 	ref := `{"id":"` + k.ID + `",%s}`
 	k = do[apiKey](d, "owner", "apiKeys/update", fmt.Sprintf(ref, `"rateLimit":{"enabled":true,"limit":500},"version":1`))
-	if k.RateLimit.Limit != 500 || k.RateLimit.WindowSeconds != 60 || k.Version != 2 || k.Name != "Café" || *k.IdleExpiryDays != 30 {
+	if k.RateLimit.Limit != 500 || k.RateLimit.WindowSeconds != 60 || k.Version != 2 || k.Name != "Café" ||
+		*k.IdleExpiryDays != 30 {
 		t.Errorf("after a change of the limit: %+v", k)
 	}
 	k = do[apiKey](d, "owner", "apiKeys/update", fmt.Sprintf(ref, `"rateLimit":{"enabled":false},"expiresAt":null,"idleExpiryDays":null,"ipAllow":[],"tags":[],"scopes":["read:data"],"name":"x"`))
-	if again := do[apiKey](d, "owner", "apiKeys/update", fmt.Sprintf(ref, `"rateLimit":{"enabled":true}`)); again.RateLimit.Limit != 500 || again.RateLimit.WindowSeconds != 60 {
+	if again := do[apiKey](d, "owner", "apiKeys/update", fmt.Sprintf(ref,
+		`"rateLimit":{"enabled":true}`)); again.RateLimit.Limit != 500 || again.RateLimit.WindowSeconds != 60 {
 		t.Errorf("a limit that is enabled again is %+v", again.RateLimit)
 	}
-	if k.RateLimit.Enabled || k.RateLimit.Limit != 500 || k.ExpiresAt != nil || k.IdleExpiryDays != nil || len(k.IPAllow)+len(k.Tags) != 0 || len(k.Scopes) != 1 || k.Name != "x" {
+	if k.RateLimit.Enabled || k.RateLimit.Limit != 500 || k.ExpiresAt != nil || k.IdleExpiryDays != nil ||
+		len(k.IPAllow)+len(k.Tags) != 0 || len(k.Scopes) != 1 || k.Name != "x" {
 		t.Errorf("after clearing: %+v", k)
 	}
 	global := do[apiKey](d, "owner", "apiKeys/create", ci)
@@ -132,13 +140,16 @@ func TestWhatIsWrongWithAKeyIsSaidByField(t *testing.T) {
 			t.Errorf("%.100s: %s, want a problem of %s", tc.body, r.Text, tc.field)
 		}
 	}
-	if r := d.call("owner", "apiKeys/create", `{"name":"n","scopes":["read:dat"]}`); r.Details[0].Suggestion != "Did you mean 'read:data'?" {
+	if r := d.call("owner", "apiKeys/create",
+		`{"name":"n","scopes":["read:dat"]}`); r.Details[0].Suggestion != "Did you mean 'read:data'?" {
 		t.Errorf("suggestion: %s", r.Text)
 	}
-	if r := d.call("owner", "apiKeys/create", with(`"tags":`+tags(20)+`,"idleExpiryDays":3650,"rateLimit":{"enabled":true,"limit":100000,"windowSeconds":3600}`)); !r.Success {
+	if r := d.call("owner", "apiKeys/create", with(`"tags":`+tags(20)+
+		`,"idleExpiryDays":3650,"rateLimit":{"enabled":true,"limit":100000,"windowSeconds":3600}`)); !r.Success {
 		t.Errorf("at the limits: %s", r.Text)
 	}
-	d.rejected("owner", "apiKeys/create", with(`"access":{"type":"website","websiteId":"`+foreign.ID+`"}`), 404, apierr.NotFound)
+	d.rejected("owner", "apiKeys/create",
+		with(`"access":{"type":"website","websiteId":"`+foreign.ID+`"}`), 404, apierr.NotFound)
 }
 
 func numbers(n int) []string {

@@ -28,7 +28,8 @@ func TestTheAuditIsReadPageByPageInTheCallersOrganization(t *testing.T) {
 	t.Parallel()
 	store := &entries{}
 	for i := range 3 {
-		store.found = append(store.found, audit.Entry{ID: fmt.Sprintf("aud_%d", 9-i), At: time.UnixMilli(1), Action: "website.updated"})
+		store.found = append(store.found,
+			audit.Entry{ID: fmt.Sprintf("aud_%d", 9-i), At: time.UnixMilli(1), Action: "website.updated"})
 	}
 	a := &Audit{Entries: store}
 	call := &rpc.Call{Principal: auth.Principal{OrganizationID: "org_1"}}

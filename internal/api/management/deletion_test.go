@@ -39,7 +39,8 @@ func TestAnOwnerDeletesAnOrganizationByItsNameAndRestoresIt(t *testing.T) {
 		Members, Websites, APIKeys, Links int
 		RestorableUntil                   time.Time
 	}](d, ann.token, "organization/delete", in(fmt.Sprintf(`,"name":"Acme Ltd","version":%d`, o.Version)))
-	if left := time.Until(gone.RestorableUntil); gone.Members != 2 || gone.Websites != 1 || gone.APIKeys != 1 || gone.Links != 1 || left > org.RestoreFor || left < org.RestoreFor-time.Hour {
+	if left := time.Until(gone.RestorableUntil); gone.Members != 2 || gone.Websites != 1 || gone.APIKeys != 1 ||
+		gone.Links != 1 || left > org.RestoreFor || left < org.RestoreFor-time.Hour {
 		t.Errorf("delete: %+v", gone)
 	}
 	for _, who := range []person{ann, bob} {
@@ -56,11 +57,13 @@ func TestAnOwnerDeletesAnOrganizationByItsNameAndRestoresIt(t *testing.T) {
 	if all := do[[]place](d, bob.token, "organization/list", `{"deleted":true}`); len(all) != 0 {
 		t.Errorf("an admin may restore %+v", all)
 	}
-	if all := do[[]place](d, ann.token, "organization/list", `{"deleted":true}`); len(all) != 1 || all[0].ID != ann.organization {
+	if all := do[[]place](d, ann.token, "organization/list", `{"deleted":true}`); len(all) != 1 ||
+		all[0].ID != ann.organization {
 		t.Errorf("an owner may restore %+v", all)
 	}
 
-	if back := do[organization](d, ann.token, "organization/restore", `{"id":"`+ann.organization+`"}`); back.Name != "Acme Ltd" {
+	if back := do[organization](d, ann.token, "organization/restore",
+		`{"id":"`+ann.organization+`"}`); back.Name != "Acme Ltd" {
 		t.Errorf("restore: %+v", back)
 	}
 	if !d.accepts(secret) {

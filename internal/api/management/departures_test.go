@@ -29,9 +29,11 @@ func TestRemovingAMemberNamesTheirKeysAndEndsThemWhereThatIsAsked(t *testing.T) 
 			d := newFixture(t)
 			id, secret := d.made("admin")
 			_, others := d.made("owner")
-			got := do[departure](d, "owner", "organization/removeMember", fmt.Sprintf(`{"userId":"usr_admin","revokeKeys":%t}`, revoke))
+			got := do[departure](d, "owner", "organization/removeMember",
+				fmt.Sprintf(`{"userId":"usr_admin","revokeKeys":%t}`, revoke))
 			status := map[bool]string{false: "active", true: "revoked"}[revoke]
-			if got.APIKeysTotal != 1 || got.APIKeysRevoked != revoke || len(got.APIKeys) != 1 || got.APIKeys[0].ID != id || got.APIKeys[0].Status != status {
+			if got.APIKeysTotal != 1 || got.APIKeysRevoked != revoke || len(got.APIKeys) != 1 || got.APIKeys[0].ID != id ||
+				got.APIKeys[0].Status != status {
 				t.Errorf("removeMember: %+v", got)
 			}
 			if d.accepts(secret) == revoke || !d.accepts(others) {

@@ -144,7 +144,8 @@ func (h *house) signOut(c *caller) error {
 func anyRole(org.Role) error { return nil }
 
 func (h *house) remove(c *caller) error {
-	_, err := h.db.RemoveMember(h.t.Context(), audit.BySystem(), org.Departure{OrganizationID: h.own.ID, UserID: c.user.ID}, time.Now(), anyRole)
+	_, err := h.db.RemoveMember(h.t.Context(), audit.BySystem(),
+		org.Departure{OrganizationID: h.own.ID, UserID: c.user.ID}, time.Now(), anyRole)
 	return err
 }
 
@@ -258,7 +259,8 @@ func (h *house) changes(in *org.Organization) map[string]string {
 func (h *house) ownChanges(c *caller) map[string]string {
 	h.t.Helper()
 	ctx, by := h.t.Context(), audit.BySystem()
-	_, offer, err := h.organizations.Invite(ctx, by, org.Inviter{Role: org.RoleOwner, Verified: true}, h.third.ID, c.user.Email, org.RoleViewer)
+	_, offer, err := h.organizations.Invite(ctx, by, org.Inviter{Role: org.RoleOwner, Verified: true}, h.third.ID,
+		c.user.Email, org.RoleViewer)
 	h.must(err)
 	proof, token := session.NewVerification(c.user.ID, time.Now())
 	h.must(h.db.CreateVerification(ctx, by, proof))
@@ -393,7 +395,8 @@ func TestEveryChangeIsRejectedOnceTheRightToItHasEndedThoughItsCallerWasAdmitted
 			return
 		}
 		if e.ofKey {
-			p, err := h.access.Key(t.Context(), []byte(c.credential), auth.From{Addr: netip.MustParseAddr("0.0.0.0")}) // and keeps it
+			// and keeps it
+			p, err := h.access.Key(t.Context(), []byte(c.credential), auth.From{Addr: netip.MustParseAddr("0.0.0.0")})
 			h.must(err)
 			callers[p.KeyID] = true
 		} else {

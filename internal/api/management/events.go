@@ -57,8 +57,10 @@ func (e *Events) Resource() rpc.Resource {
 		Name: "events", Summary: "What is stored, row by row.",
 		Operations: []rpc.Operation{
 			rpc.OpStream(rpc.Spec{
-				Name: "export", Summary: "Export the raw events of a website", Class: auth.ViewData, Limit: ratelimit.Export, Audit: "events.exported",
-				Detail: "Rows come ordered by UTC day, name and an id, each once. Every row has a cursor: sent back with the same website, kind and range, it goes on after that row, " +
+				Name: "export", Summary: "Export the raw events of a website", Class: auth.ViewData, Limit: ratelimit.Export,
+				Audit: "events.exported",
+				Detail: "Rows come ordered by UTC day, name and an id, each once. Every row has a cursor: sent back with the " +
+					"same website, kind and range, it goes on after that row, " +
 					"in whatever format, after a page as long as limit and after an answer that was cut off. " +
 					"An export is complete when its body has an end and its page is shorter than limit. " +
 					"Events that arrive meanwhile are seen when their place is still to come. " +
@@ -128,8 +130,11 @@ func (e *Events) export(ctx context.Context, call *rpc.Call, in *exportInput) (*
 	const file = "20060102T150405Z"
 	start, end := query.Start.UTC(), query.End.UTC()
 	return &rpc.Stream{
-		FileName: query.Kind.Name + "_" + site.ID + "_" + start.Format(file) + "_" + end.Format(file) + "." + query.Format.Extension,
-		Header:   map[string]string{headerExportStart: start.Format(time.RFC3339Nano), headerExportEnd: end.Format(time.RFC3339Nano)},
+		FileName: query.Kind.Name + "_" + site.ID + "_" + start.Format(file) + "_" + end.Format(file) + "." +
+			query.Format.Extension,
+		Header: map[string]string{
+			headerExportStart: start.Format(time.RFC3339Nano), headerExportEnd: end.Format(time.RFC3339Nano),
+		},
 		Stream: httpkit.Stream{
 			ContentType: query.Format.ContentType, Compress: query.Format.Compress, Deadline: e.Exports.Deadline(),
 			Write:    func(ctx context.Context, w io.Writer) error { return x.Write(ctx, w) },
@@ -176,16 +181,20 @@ func (e *Events) query(site *website.Website, in *exportInput) (*export.Query, e
 		return nil, &apierr.Error{Code: apierr.Validation, Message: message, Details: problems}
 	}
 	return export.NewQuery(&export.Request{
-		WebsiteID: site.ID, Kind: in.Kind, Format: in.Format, Columns: in.Columns, Start: rng.Start, End: rng.End, Limit: in.Limit, Cursor: in.Cursor,
+		WebsiteID: site.ID, Kind: in.Kind, Format: in.Format, Columns: in.Columns, Start: rng.Start, End: rng.End,
+		Limit: in.Limit, Cursor: in.Cursor,
 	})
 }
 
 // remember writes the audit entry of an export that has ended, however it did.
-func (e *Events) remember(ctx context.Context, call *rpc.Call, site *website.Website, q *export.Query, x *download.Export) {
+func (e *Events) remember(
+	ctx context.Context, call *rpc.Call, site *website.Website, q *export.Query, x *download.Export,
+) {
 	ctx, cancel := context.WithTimeout(ctx, auditTime)
 	defer cancel()
 	set := func(v any) audit.Change { return audit.Change{To: v} }
-	entry := audit.New(call.By, site.OrganizationID, "events", "exported", e.now()).Of(site.ID, site.Name).With(map[string]audit.Change{
+	entry := audit.New(call.By, site.OrganizationID, "events", "exported", e.now()).Of(site.ID,
+		site.Name).With(map[string]audit.Change{
 		"kind": set(q.Kind.Name), "format": set(q.Format.Name), "rows": set(x.Rows()),
 		"start": set(q.Start.UTC().Format(time.RFC3339Nano)), "end": set(q.End.UTC().Format(time.RFC3339Nano)),
 	})

@@ -54,10 +54,14 @@ func (s threeRows) Read(ctx context.Context, _ *export.Query, each func(*export.
 func (d *fixture) newExports(source export.Source, cfg download.Config, deadline time.Duration) {
 	d.t.Helper()
 	table := management.Resources(management.Deps{Events: management.Events{
-		Exports: download.NewExporter(cfg, source, prometheus.NewRegistry()), Access: d.access, Audit: d.db, Log: slog.New(slog.DiscardHandler),
+		Exports: download.NewExporter(cfg, source, prometheus.NewRegistry()), Access: d.access, Audit: d.db,
+		Log: slog.New(slog.DiscardHandler),
 	}})
-	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query, Deadline: deadline}, httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	mount(d.t, d.app, table, rpc.Deps{Identifier: &rpc.Identifier{Keys: d.access, Sessions: d, Site: &httpkit.Site{}}, Log: slog.New(slog.DiscardHandler)})
+	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query, Deadline: deadline},
+		httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	mount(d.t, d.app, table, rpc.Deps{
+		Identifier: &rpc.Identifier{Keys: d.access, Sessions: d, Site: &httpkit.Site{}}, Log: slog.New(slog.DiscardHandler),
+	})
 }
 
 // download exports as who and returns the response and its body.
@@ -93,9 +97,10 @@ func TestAnExportIsStreamedWithItsTrailersAndRemembered(t *testing.T) {
 			t.Errorf("%d %q", status, text)
 		}
 		for name, want := range map[string]string{
-			"Content-Type": "text/csv; charset=utf-8; header=present", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
-			"Content-Disposition": `attachment; filename="events_` + site.ID + `_20261031T230000Z_20261102T230000Z.csv"`,
-			"X-Export-Start":      "2026-10-31T23:00:00Z", "X-Export-End": "2026-11-02T23:00:00Z",
+			"Content-Type": "text/csv; charset=utf-8; header=present", "Cache-Control": "no-store",
+			"X-Content-Type-Options": "nosniff",
+			"Content-Disposition":    `attachment; filename="events_` + site.ID + `_20261031T230000Z_20261102T230000Z.csv"`,
+			"X-Export-Start":         "2026-10-31T23:00:00Z", "X-Export-End": "2026-11-02T23:00:00Z",
 		} {
 			if got := header.Get(name); got != want {
 				t.Errorf("%s: %q, want %q", name, got, want)
@@ -114,7 +119,8 @@ func TestAnExportIsStreamedWithItsTrailersAndRemembered(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"end":{"from":null,"to":"2026-11-02T23:00:00Z"},"format":{"from":null,"to":"csv"},"kind":{"from":null,"to":"events"},"rows":{"from":null,"to":3},"start":{"from":null,"to":"2026-10-31T23:00:00Z"}}`
-	if diff := cmp.Diff(want, string(text)); diff != "" || entries[2].ResourceID != site.ID || entries[2].ResourceName != "Shop" {
+	if diff := cmp.Diff(want, string(text)); diff != "" || entries[2].ResourceID != site.ID ||
+		entries[2].ResourceName != "Shop" {
 		t.Errorf("entry of %s (-want +got):\n%s", entries[2].ResourceID, diff)
 	}
 }
@@ -128,12 +134,14 @@ func TestExportsOfWhomOneMayNotSeeAreDeniedAlike(t *testing.T) {
 	for who, id := range map[string]string{
 		"stranger": site.ID, "owner": "web_00000000000000000000000000", d.key(second.ID, "read:data"): site.ID,
 	} {
-		r := d.rejected(who, "events/export", `{"websiteId":"`+id+`","preset":"today","format":"csv"}`, http.StatusForbidden, "ACCESS_DENIED")
+		r := d.rejected(who, "events/export", `{"websiteId":"`+id+`","preset":"today","format":"csv"}`,
+			http.StatusForbidden, "ACCESS_DENIED")
 		if r.Error != "Access denied to this website" {
 			t.Errorf("%s reads %q", who, r.Error)
 		}
 	}
-	if status, _, _, _ := d.download("stranger", `{"websiteId":"`+site.ID+`","organizationId":"`+d.own.ID+`","preset":"today","format":"csv"}`); status != http.StatusNotFound {
+	if status, _, _, _ := d.download("stranger", `{"websiteId":"`+site.ID+`","organizationId":"`+d.own.ID+
+		`","preset":"today","format":"csv"}`); status != http.StatusNotFound {
 		t.Errorf("another's organization is answered %d", status)
 	}
 }

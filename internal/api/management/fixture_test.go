@@ -81,8 +81,13 @@ func newFixture(t *testing.T) *fixture {
 		KeyPrefix: fixturePrefix, Fresh: time.Hour, Trusted: time.Hour, Stale: time.Hour, Remembered: 1000,
 	}, auth.Deps{Keys: d.keys, Websites: db})
 	t.Cleanup(d.access.Close)
-	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query}, httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
-	mount(t, d.app, management.Resources(d.deps()), rpc.Deps{Identifier: &rpc.Identifier{Keys: d.access, Sessions: d, Site: &httpkit.Site{}}, Repeats: idempotency.New(db, nil), Log: slog.New(slog.DiscardHandler)})
+	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query},
+		httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	mount(t, d.app, management.Resources(d.deps()), rpc.Deps{
+		Identifier: &rpc.Identifier{Keys: d.access, Sessions: d, Site: &httpkit.Site{}},
+		Repeats:    idempotency.New(db, nil),
+		Log:        slog.New(slog.DiscardHandler),
+	})
 	return d
 }
 
@@ -91,7 +96,8 @@ func (d *fixture) deps() management.Deps {
 	websites := website.NewService(d.db, nil)
 	return management.Deps{
 		Organizations: management.Organizations{
-			Service: org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, Deletions: d.db}), Quotas: quota.NewService(quota.Config{}, d.db, d, nil),
+			Service: org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, Deletions: d.db}),
+			Quotas:  quota.NewService(quota.Config{}, d.db, d, nil),
 		},
 		Websites: management.Websites{Service: websites, IngestURL: "https://in.example.com"},
 		Profiles: management.Profiles{Service: erasure.NewService(d.db, nil), Websites: websites},
@@ -101,11 +107,20 @@ func (d *fixture) deps() management.Deps {
 		},
 		Audit: management.Audit{Entries: d.db},
 		Flags: management.Flags{
-			Service: flag.NewService(flag.Caps{Flags: 20, Segments: 5}, flag.Deps{Store: d.db, Versions: d.db, Segments: d.db}), Websites: websites,
+			Service:  flag.NewService(flag.Caps{Flags: 20, Segments: 5}, flag.Deps{Store: d.db, Versions: d.db, Segments: d.db}),
+			Websites: websites,
 		},
 		Links: management.Links{Clicks: d, Log: slog.New(slog.DiscardHandler), Service: link.NewService(
-			link.Rules{Schemes: []string{"https", "http"}, PublicURL: "https://go.example.com", OwnHosts: []string{"api.example.com"}, MaxLinks: 3},
-			link.Deps{Store: d.db, Folders: d.db, Domains: d.db, DNS: &d.dns, Attempts: d.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1})},
+			link.Rules{
+				Schemes:   []string{"https", "http"},
+				PublicURL: "https://go.example.com",
+				OwnHosts:  []string{"api.example.com"},
+				MaxLinks:  3,
+			},
+			link.Deps{
+				Store: d.db, Folders: d.db, Domains: d.db, DNS: &d.dns, Attempts: d.db,
+				Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}),
+			},
 		)},
 	}
 }
@@ -134,7 +149,8 @@ func (d *fixture) settle(token string) {
 	}
 	if err == nil {
 		err = d.db.CreateSession(d.t.Context(), audit.BySystem(), u, &session.Session{
-			ID: id, UserID: u.ID, Hash: sha256.Sum256([]byte(id)), CreatedAt: time.Now(), SeenAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
+			ID: id, UserID: u.ID, Hash: sha256.Sum256([]byte(id)), CreatedAt: time.Now(), SeenAt: time.Now(),
+			ExpiresAt: time.Now().Add(time.Hour),
 		})
 	}
 	if err != nil {
@@ -144,7 +160,10 @@ func (d *fixture) settle(token string) {
 
 // SignedIn implements auth.Sessions.
 func (d *fixture) SignedIn(_ context.Context, token string) (string, *org.User, []org.Member, error) {
-	user := &org.User{ID: "usr_" + token, Email: token + "@example.com", Name: token, PasswordHash: "none", CreatedAt: time.Now(), PasswordChangedAt: time.Now()}
+	user := &org.User{
+		ID: "usr_" + token, Email: token + "@example.com", Name: token, PasswordHash: "none", CreatedAt: time.Now(),
+		PasswordChangedAt: time.Now(),
+	}
 	membership := org.Member{OrganizationID: d.own.ID, UserID: user.ID, Role: org.Role(token), CreatedAt: time.Now()}
 	switch token {
 	case "owner", "admin", "editor", "viewer":

@@ -207,7 +207,8 @@ type actorBody struct {
 func newFlagSummary(f *flag.Flag, now time.Time) FlagSummary {
 	a := &f.About
 	return FlagSummary{
-		ID: f.ID, OrganizationID: f.OrganizationID, WebsiteID: wire.OrNull(f.WebsiteID), Version: f.Version, Key: f.Key(), Name: f.Name,
+		ID: f.ID, OrganizationID: f.OrganizationID, WebsiteID: wire.OrNull(f.WebsiteID), Version: f.Version, Key: f.Key(),
+		Name:        f.Name,
 		Description: wire.OrNull(a.Description), Type: string(a.Type), Status: string(f.State),
 		Visibility: string(a.Visibility), Tags: list(a.Tags),
 		Owner: wire.OrNull(a.Owner), StaleAfterDays: wire.OrNull(a.StaleAfterDays), Stale: f.Stale(now),
@@ -219,9 +220,11 @@ func newFlagSummary(f *flag.Flag, now time.Time) FlagSummary {
 func newFlagBody(f *flag.Flag, now time.Time) *flagBody {
 	d := &f.Definition
 	return &flagBody{
-		FlagSummary: newFlagSummary(f, now), Variants: flagVariants{d.Variants}, DefaultVariant: d.DefaultVariant, OffVariant: d.OffVariant,
-		Schedule: orNone(newSchedule(d.Schedule)), Prerequisites: each(d.Prerequisites, newPrerequisite), Targets: each(d.Targets, newTarget),
-		Rules: each(d.Rules, newFlagRule), Environments: eachNamed(d.Environments, newFlagOverride),
+		FlagSummary: newFlagSummary(f, now), Variants: flagVariants{d.Variants}, DefaultVariant: d.DefaultVariant,
+		OffVariant: d.OffVariant,
+		Schedule:   orNone(newSchedule(d.Schedule)), Prerequisites: each(d.Prerequisites, newPrerequisite),
+		Targets: each(d.Targets, newTarget),
+		Rules:   each(d.Rules, newFlagRule), Environments: eachNamed(d.Environments, newFlagOverride),
 	}
 }
 

@@ -97,10 +97,13 @@ func (s *Flags) evaluate(ctx context.Context, call *rpc.Call, in *flagEvaluate) 
 	if err != nil {
 		return nil, err
 	}
-	out := &evaluatedBody{Environment: wire.OrNull(in.Environment), At: rpc.At(q.At), Results: make([]resultBody, len(responses))}
+	out := &evaluatedBody{
+		Environment: wire.OrNull(in.Environment), At: rpc.At(q.At), Results: make([]resultBody, len(responses)),
+	}
 	for i, a := range responses {
 		out.Results[i] = resultBody{
-			Key: a.Key, Context: a.Context, Live: orNone(newEvaluation(a.Live, in.Environment)), Draft: newEvaluation(a.Draft, in.Environment),
+			Key: a.Key, Context: a.Context, Live: orNone(newEvaluation(a.Live, in.Environment)),
+			Draft: newEvaluation(a.Draft, in.Environment),
 		}
 	}
 	return out, nil
@@ -164,8 +167,10 @@ func newEvaluation(e *flag.Evaluation, environment string) *evaluationBody {
 	}
 	v := e.Variant()
 	b := &evaluationBody{
-		FlagID: e.Flag.ID, Version: e.Flag.Version, Enabled: e.On(), Variant: v.Key, Value: orNull(v.Value), Payload: orNull(v.Payload),
-		Reason: e.Result.Reason.String(), Rule: known(e.Result.Rule), RuleID: wire.OrNull(e.RuleID(environment)), StepsCut: e.Cut,
+		FlagID: e.Flag.ID, Version: e.Flag.Version, Enabled: e.On(), Variant: v.Key, Value: orNull(v.Value),
+		Payload: orNull(v.Payload),
+		Reason:  e.Result.Reason.String(), Rule: known(e.Result.Rule), RuleID: wire.OrNull(e.RuleID(environment)),
+		StepsCut: e.Cut,
 	}
 	for _, s := range e.Steps {
 		b.Steps = append(b.Steps, newStep(s))

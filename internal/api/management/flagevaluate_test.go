@@ -60,7 +60,8 @@ func TestFlagsAreEvaluatedWithoutBeingServed(t *testing.T) {
 	site := do[site](d, "owner", "websites/create", shop).ID
 	nav := d.flagged(`"key":"new-nav","type":"boolean","environments":{"dev":{"status":"active","rules":[]}},` + splitRule)
 	do[flagData](d, "editor", "flags/enable", byID(nav, ""))
-	d.flagged(fmt.Sprintf(`"key":"own","type":"boolean","websiteId":%q,"prerequisites":[{"flagKey":"new-nav","variants":["on"]}]`, site))
+	d.flagged(fmt.Sprintf(
+		`"key":"own","type":"boolean","websiteId":%q,"prerequisites":[{"flagKey":"new-nav","variants":["on"]}]`, site))
 	ask := func(body string) *evaluated {
 		t.Helper()
 		got := do[evaluated](d, "viewer", "flags/evaluate", body)
@@ -68,15 +69,30 @@ func TestFlagsAreEvaluatedWithoutBeingServed(t *testing.T) {
 	}
 	for body, want := range map[string][]string{
 		// The bucket of new-nav:user-1 is 65156.
-		`{"key":"new-nav","context":{"userId":"user-1"}}`:                                                           {"new-nav 0: on by rollout"},
-		`{"key":"new-nav","contexts":[{"userId":"user-1"},{}]}`:                                                     {"new-nav 0: on by rollout", "new-nav 1: off by default"},
-		`{"key":"new-nav","context":{},"environment":"dev"}`:                                                        {"new-nav 0: off by default"},
-		`{"key":"own","context":{}}`:                                                                                {"own 0: none"},
-		fmt.Sprintf(`{"keys":["own","new-nav"],"websiteId":%q,"context":{"userId":"user-1"}}`, site):                {"own 0: off by off", "new-nav 0: on by rollout"},
-		fmt.Sprintf(`{"key":"own","websiteId":%q,"context":{"userId":"user-1"},"draft":{"status":"active"}}`, site): {"own 0: off by off / on by default"},
-		fmt.Sprintf(`{"key":"own","websiteId":%q,"context":{},"draft":{"status":"active"}}`, site):                  {"own 0: off by off / off by prerequisite_failed"},
-		`{"key":"new-nav","context":{"userId":"user-1"},"draft":{"rules":[]}}`:                                      {"new-nav 0: on by rollout / on by default"},
-		`{"key":"fresh","context":{"email":"A@x.org"},"draft":{"targets":[{"variant":"on","emails":["a@X.org"]}]}}`: {"fresh 0: none / on by target"},
+		`{"key":"new-nav","context":{"userId":"user-1"}}`: {
+			"new-nav 0: on by rollout",
+		},
+		`{"key":"new-nav","contexts":[{"userId":"user-1"},{}]}`: {
+			"new-nav 0: on by rollout", "new-nav 1: off by default",
+		},
+		`{"key":"new-nav","context":{},"environment":"dev"}`: {
+			"new-nav 0: off by default",
+		},
+		`{"key":"own","context":{}}`: {
+			"own 0: none",
+		},
+		fmt.Sprintf(`{"keys":["own","new-nav"],"websiteId":%q,"context":{"userId":"user-1"}}`,
+			site): {"own 0: off by off", "new-nav 0: on by rollout"},
+		fmt.Sprintf(`{"key":"own","websiteId":%q,"context":{"userId":"user-1"},"draft":{"status":"active"}}`,
+			site): {"own 0: off by off / on by default"},
+		fmt.Sprintf(`{"key":"own","websiteId":%q,"context":{},"draft":{"status":"active"}}`,
+			site): {"own 0: off by off / off by prerequisite_failed"},
+		`{"key":"new-nav","context":{"userId":"user-1"},"draft":{"rules":[]}}`: {
+			"new-nav 0: on by rollout / on by default",
+		},
+		`{"key":"fresh","context":{"email":"A@x.org"},"draft":{"targets":[{"variant":"on","emails":["a@X.org"]}]}}`: {
+			"fresh 0: none / on by target",
+		},
 		`{"key":"fresh","context":{"attributes":{"n":3,"tags":["a","b"]}},"draft":{"type":"number","variants":[{"key":"x","value":1}],"defaultVariant":"x","offVariant":"x","rules":[{"serve":{"variant":"x"},"conditions":{"all":[{"attribute":"tags","op":"in","values":["b"]},{"attribute":"n","op":"numGt","values":[2]}]}}]}}`: {"fresh 0: none / x by rule"},
 		`{"key":"fresh","context":{},"at":"2026-02-01T00:00:00Z","draft":{"schedule":{"startsAt":"2026-02-01T00:00:00Z","endsAt":"2026-02-02T00:00:00Z"}}}`:                                                                                                                                                                         {"fresh 0: none / on by default"},
 		`{"key":"fresh","context":{},"at":"2026-02-02T00:00:00Z","draft":{"schedule":{"startsAt":"2026-02-01T00:00:00Z","endsAt":"2026-02-02T00:00:00Z"}}}`:                                                                                                                                                                         {"fresh 0: none / off by off"},
@@ -99,7 +115,8 @@ func TestAnEvaluationIsExplained(t *testing.T) {
 	for _, one := range []string{id, do[flagData](d, "viewer", "flags/get", `{"key":"base"}`).ID} {
 		do[flagData](d, "editor", "flags/enable", byID(one, ""))
 	}
-	got := do[evaluated](d, "viewer", "flags/evaluate", `{"key":"nav","context":{"userId":"user-1"},"explain":true}`).Results[0].Live
+	got := do[evaluated](d, "viewer", "flags/evaluate",
+		`{"key":"nav","context":{"userId":"user-1"},"explain":true}`).Results[0].Live
 	var steps []string
 	for _, s := range got.Steps {
 		text, err := json.Marshal([]any{s.Flag, s.Looked, s.Met, s.Rule, s.Bucket, s.UpTo})
@@ -109,13 +126,16 @@ func TestAnEvaluationIsExplained(t *testing.T) {
 		steps = append(steps, string(text))
 	}
 	want := []string{
-		`["nav","off",true,null,null,null]`, `["base","off",true,null,null,null]`, `["nav","prerequisite_failed",true,null,null,null]`,
+		`["nav","off",true,null,null,null]`, `["base","off",true,null,null,null]`,
+		`["nav","prerequisite_failed",true,null,null,null]`,
 		`["nav","rollout",true,0,65156,70000]`,
 	}
-	if diff := cmp.Diff(want, steps); diff != "" || !got.Enabled || got.RuleID != "half" || got.Rule == nil || *got.Rule != 0 || got.Value != true || got.FlagID != id {
+	if diff := cmp.Diff(want, steps); diff != "" || !got.Enabled || got.RuleID != "half" || got.Rule == nil ||
+		*got.Rule != 0 || got.Value != true || got.FlagID != id {
 		t.Errorf("%+v (-want +got):\n%s", got, diff)
 	}
-	if without := do[evaluated](d, "viewer", "flags/evaluate", `{"key":"nav","context":{"userId":"user-1"}}`); len(without.Results[0].Live.Steps) != 0 {
+	if without := do[evaluated](d, "viewer", "flags/evaluate",
+		`{"key":"nav","context":{"userId":"user-1"}}`); len(without.Results[0].Live.Steps) != 0 {
 		t.Errorf("explained without being asked: %+v", without)
 	}
 }
@@ -136,7 +156,8 @@ func TestAQuestionAgainstTheRulesIsRejected(t *testing.T) {
 		`{"key":"a","contexts":[{},{"ip":"x"}]}`:                    "contexts[1].ip",
 		`{"key":"a","context":{},"draft":{"rules":[{"serve":{}}]}}`: "draft.rules[0].serve",
 		`{"key":"a","context":{},"draft":{"prerequisites":[{"flagKey":"none","variants":["on"]}]}}`: "draft.prerequisites[0].flagKey",
-		strings.Replace(contexts(67), `"key":"a"`, `"keys":["a","b","c"]`, 1):                       "contexts", // 201 answers
+		// 201 answers
+		strings.Replace(contexts(67), `"key":"a"`, `"keys":["a","b","c"]`, 1): "contexts",
 		contexts(101): "contexts",
 	} {
 		r := d.rejected("viewer", "flags/evaluate", body, 400, apierr.Validation)
@@ -148,7 +169,9 @@ func TestAQuestionAgainstTheRulesIsRejected(t *testing.T) {
 	if got := do[evaluated](d, "viewer", "flags/evaluate", two); len(got.Results) != 200 {
 		t.Errorf("%d results of 100 contexts", len(got.Results))
 	}
-	if r := d.rejected("viewer", "flags/evaluate", `{"key":"a","context":{},"draft":{"prerequisites":[{"flagKey":"a","variants":["on"]}]}}`, 409, apierr.Conflict); !strings.Contains(r.Error, "itself") {
+	if r := d.rejected("viewer", "flags/evaluate",
+		`{"key":"a","context":{},"draft":{"prerequisites":[{"flagKey":"a","variants":["on"]}]}}`, 409,
+		apierr.Conflict); !strings.Contains(r.Error, "itself") {
 		t.Errorf("a circle: %s", r.Text)
 	}
 }

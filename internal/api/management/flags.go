@@ -23,7 +23,9 @@ var flagFailures = []rpc.Failure{
 	{Err: flag.ErrNotFound, Code: apierr.NotFound, Message: "Flag not found"},
 	{Err: flag.ErrSegmentNotFound, Code: apierr.NotFound, Message: "Segment not found"},
 	{Err: flag.ErrVersionNotFound, Code: apierr.NotFound, Message: "The flag has no such version any more"},
-	{Err: flag.ErrNotCovered, Code: apierr.AccessDenied, Message: "The API key is limited to the flags of another website"},
+	{
+		Err: flag.ErrNotCovered, Code: apierr.AccessDenied, Message: "The API key is limited to the flags of another website",
+	},
 	{Err: flag.ErrKeyTaken, Code: apierr.Conflict, Message: "Another flag has this key already"},
 	{Err: flag.ErrSegmentKeyTaken, Code: apierr.Conflict, Message: "Another segment has this key already"},
 	{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "It has changed in the meantime"},
@@ -41,13 +43,16 @@ func (s *Flags) Resource() rpc.Resource {
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "create", Summary: "Make a flag", Class: auth.ManageFlags, Creates: true, Audit: "flag.created",
-				Detail: "It is inactive at first. A website's own hides the one of all websites that has the same key, unless it is archived." + covers,
+				Detail: "It is inactive at first. A website's own hides the one of all websites that has the same key, unless " +
+					"it is archived." + covers,
 			}, s.create),
 			rpc.Op(rpc.Spec{
 				Name: "get", Summary: "Read a flag", Class: auth.ViewFlags,
 				Detail: "By its id or key; as it is, or as it was in one of its versions." + covers,
 			}, s.get),
-			rpc.Op(rpc.Spec{Name: "list", Summary: "List flags", Class: auth.ViewFlags, Detail: "Without what they serve." + covers}, s.list),
+			rpc.Op(
+				rpc.Spec{Name: "list", Summary: "List flags", Class: auth.ViewFlags, Detail: "Without what they serve." + covers},
+				s.list),
 			rpc.Op(rpc.Spec{
 				Name: "update", Summary: "Change a flag", Class: auth.ManageFlags, Audit: "flag.updated",
 				Detail: "What is absent stays as it is; lists, schedule, exposures and environments are replaced whole." + covers,
@@ -63,14 +68,16 @@ func (s *Flags) Resource() rpc.Resource {
 				Detail: "It is evaluated nowhere, and cannot be changed. One that others need stays.",
 			}, s.to(flag.Archiving)),
 			rpc.Op(rpc.Spec{
-				Name: "unarchive", Summary: "Bring an archived flag back, inactive", Class: auth.ManageFlags, Audit: "flag.unarchived",
+				Name: "unarchive", Summary: "Bring an archived flag back, inactive", Class: auth.ManageFlags,
+				Audit: "flag.unarchived",
 			}, s.to(flag.Unarchived)),
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Delete an archived flag", Class: auth.ManageFlags, Audit: "flag.deleted",
 				Detail: "For good, with its versions.",
 			}, s.delete),
 			rpc.Op(rpc.Spec{
-				Name: "duplicate", Summary: "Make an inactive flag like another one", Class: auth.ManageFlags, Creates: true, Audit: "flag.duplicated",
+				Name: "duplicate", Summary: "Make an inactive flag like another one", Class: auth.ManageFlags, Creates: true,
+				Audit: "flag.duplicated",
 			}, s.duplicate),
 			rpc.Op(rpc.Spec{
 				Name: "addTargets", Summary: "Give people a variant", Class: auth.ManageFlags, Audit: "flag.targetsAdded",
@@ -84,10 +91,12 @@ func (s *Flags) Resource() rpc.Resource {
 					"Nothing of a context is kept." + covers,
 			}, s.evaluate),
 			rpc.Op(rpc.Spec{
-				Name: "versions", Summary: "List what was done to a flag", Class: auth.ViewFlags, Detail: "Its last 500 versions, the latest first.",
+				Name: "versions", Summary: "List what was done to a flag", Class: auth.ViewFlags,
+				Detail: "Its last 500 versions, the latest first.",
 			}, s.versions),
 			rpc.Op(rpc.Spec{
-				Name: "rollback", Summary: "Put a flag back to an earlier version", Class: auth.ManageFlags, Audit: "flag.rolledBack",
+				Name: "rollback", Summary: "Put a flag back to an earlier version", Class: auth.ManageFlags,
+				Audit:  "flag.rolledBack",
 				Detail: "As a new version, with all that update can change; whether it is active stays.",
 			}, s.rollback),
 		},
@@ -129,7 +138,8 @@ func (s *Flags) within(ctx context.Context, call *rpc.Call, ref rpc.Patch[string
 
 func reach(call *rpc.Call, id string, version int64) flag.Target {
 	return flag.Target{
-		Target: managed.Target{OrganizationID: call.OrganizationID(), Ref: id, Version: version}, Reach: call.Principal.WebsiteID,
+		Target: managed.Target{OrganizationID: call.OrganizationID(), Ref: id, Version: version},
+		Reach:  call.Principal.WebsiteID,
 	}
 }
 
@@ -138,7 +148,9 @@ func (in *FlagChange) target(call *rpc.Call) flag.Target {
 }
 
 // named is the target of an id or a key.
-func (s *Flags) named(ctx context.Context, call *rpc.Call, id, key string, ref rpc.Patch[string]) (t flag.Target, err error) {
+func (s *Flags) named(
+	ctx context.Context, call *rpc.Call, id, key string, ref rpc.Patch[string],
+) (t flag.Target, err error) {
 	if (id == "") == (key == "") {
 		return t, apierr.Invalid("id", "one_of", "give one of id and key")
 	}
@@ -171,8 +183,9 @@ func (s *Flags) get(ctx context.Context, call *rpc.Call, in *flagGet) (*flagBody
 
 func (s *Flags) list(ctx context.Context, call *rpc.Call, in *flagList) (*rpc.List[FlagSummary], error) {
 	f := flag.Filter{
-		OrganizationID: call.OrganizationID(), Shared: in.WebsiteID.Set && in.WebsiteID.Value == nil, State: flag.State(in.Status),
-		Tag: in.Tag, Search: in.Search, Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
+		OrganizationID: call.OrganizationID(), Shared: in.WebsiteID.Set && in.WebsiteID.Value == nil,
+		State: flag.State(in.Status),
+		Tag:   in.Tag, Search: in.Search, Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
 	}
 	var err error
 	if f.WebsiteID, err = s.within(ctx, call, in.WebsiteID); err != nil {

@@ -53,7 +53,8 @@ func TestAFlagIsMadeWithItsDefaults(t *testing.T) {
 		delete(got, field)
 	}
 	var want map[string]any
-	if err := json.Unmarshal(fmt.Appendf(nil, `{"organizationId":%q,"websiteId":null,"version":1,"key":"new-nav","name":"new-nav","description":null,
+	if err := json.Unmarshal(fmt.Appendf(nil,
+		`{"organizationId":%q,"websiteId":null,"version":1,"key":"new-nav","name":"new-nav","description":null,
 		"type":"boolean","status":"inactive","visibility":"public","tags":[],"owner":null,"staleAfterDays":null,"stale":false,
 		"exposures":{"mode":"split","samplePercent":100},"variants":[{"key":"on","value":true},{"key":"off","value":false}],
 		"defaultVariant":"on","offVariant":"off","schedule":null,"prerequisites":[],"targets":[],"rules":[],"environments":{},"createdBy":"usr_editor"}`, d.own.ID), &want); err != nil {
@@ -118,7 +119,9 @@ func TestAChangeOfAFlagKeepsWhatItDoesNotName(t *testing.T) {
 		patch string
 		check func(flagData) bool
 	}{
-		{`"name":"Nav"`, func(f flagData) bool { return f.Name == "Nav" && len(f.Targets) == 1 && f.DefaultVariant == "off" }},
+		{
+			`"name":"Nav"`, func(f flagData) bool { return f.Name == "Nav" && len(f.Targets) == 1 && f.DefaultVariant == "off" },
+		},
 		{`"targets":[]`, func(f flagData) bool { return f.Name == "Nav" && len(f.Targets) == 0 && f.DefaultVariant == "on" }},
 		{`"defaultVariant":"off"`, func(f flagData) bool { return f.DefaultVariant == "off" }},
 		{`"rules":[{"serve":{"variant":"on"}}]`, func(f flagData) bool {
@@ -161,25 +164,42 @@ func TestWhatIsWrongWithAFlagIsNamedByItsPath(t *testing.T) {
 		two + `,"description":"` + strings.Repeat("d", 2001) + `"`: "description",
 		two + `,"owner":"` + strings.Repeat("d", 256) + `"`:        "owner",
 		two + `,"name":"` + strings.Repeat("d", 256) + `"`:         "name",
-		`"key":"x","type":"boolean","variants":[{"key":"yes","value":true},{"key":"off","value":false}]`:                      "variants[0]",
-		`"key":"x","type":"number","variants":[{"key":"a","value":"1"}],"defaultVariant":"a","offVariant":"a"`:                "variants[0].value",
-		two + `,"rules":[{"serve":{"variant":"a"}},{"serve":{"variant":"a"}},{"serve":{"variant":"a","split":[]}}]`:           "rules[2].serve",
-		two + `,"rules":[{"serve":{"rollout":{"variant":"a","percentage":101}}}]`:                                             "rules[0].serve.rollout.percentage",
-		two + `,"rules":[{"serve":{"rollout":{"variant":"a","percentage":0.0001}}}]`:                                          "rules[0].serve.rollout.percentage",
-		two + `,"rules":[{"serve":{"split":[{"variant":"a","weight":50}]}}]`:                                                  "rules[0].serve.split",
-		two + `,"rules":[{"serve":{"variant":"a"},"conditions":{"all":[{"attribute":"x","op":"percentOf","values":[1]}]}}]`:   "rules[0].conditions.all[0].op",
-		two + `,"rules":[{"serve":{"variant":"a"},"conditions":{"all":[{"attribute":"x","op":"matches","values":["("]}]}}]`:   "rules[0].conditions.all[0].values[0]",
-		two + `,"rules":[{"serve":{"variant":"a"},"conditions":{"all":[{"op":"inSegment","values":["none"]}]}}]`:              "rules[0].conditions.all[0].values[0]",
-		two + `,"rules":[{"id":"r","serve":{"variant":"a"}},{"id":"r","serve":{"variant":"a"}}]`:                              "rules[1].id",
-		two + `,"schedule":{"startsAt":"2026-01-02T00:00:00Z","endsAt":"2026-01-02T00:00:00Z"}`:                               "schedule.endsAt",
-		two + `,"targets":[{"variant":"c","userIds":["u"]}]`:                                                                  "targets[0].variant",
-		two + `,"environments":{"dev":{"rules":[{"serve":{"variant":"c"}}]}}`:                                                 "environments.dev.rules[0].serve.variant",
-		two + `,"environments":{"dev":{"colour":1}}`:                                                                          "environments.dev.colour",
-		two + `,"prerequisites":[{"flagKey":"none","variants":["on"]}]`:                                                       "prerequisites[0].flagKey",
-		two + `,"prerequisites":[{"flagKey":"base","variants":["on","maybe"]}]`:                                               "prerequisites[0].variants[1]",
-		two + `,"prerequisites":[{"flagKey":"base","variants":[]}]`:                                                           "prerequisites[0].variants",
-		two + `,"targets":[{"variant":"a","userIds":[` + strings.Repeat(`"`+strings.Repeat("u", 250)+`",`, 1100) + `"u"]}]`:   "",
-		`"key":"x","type":"json","variants":[{"key":"a","value":"` + strings.Repeat("v", 16<<10) + `"}],"defaultVariant":"a"`: "variants[0].value",
+		`"key":"x","type":"boolean","variants":[{"key":"yes","value":true},{"key":"off","value":false}]`:       "variants[0]",
+		`"key":"x","type":"number","variants":[{"key":"a","value":"1"}],"defaultVariant":"a","offVariant":"a"`: "variants[0].value",
+		two +
+			`,"rules":[{"serve":{"variant":"a"}},{"serve":{"variant":"a"}},{"serve":{"variant":"a","split":[]}}]`: "rules[2].serve",
+		two +
+			`,"rules":[{"serve":{"rollout":{"variant":"a","percentage":101}}}]`: "rules[0].serve.rollout.percentage",
+		two +
+			`,"rules":[{"serve":{"rollout":{"variant":"a","percentage":0.0001}}}]`: "rules[0].serve.rollout.percentage",
+		two +
+			`,"rules":[{"serve":{"split":[{"variant":"a","weight":50}]}}]`: "rules[0].serve.split",
+		two +
+			`,"rules":[{"serve":{"variant":"a"},"conditions":{"all":[{"attribute":"x","op":"percentOf","values":[1]}]}}]`: "rules[0].conditions.all[0].op",
+		two +
+			`,"rules":[{"serve":{"variant":"a"},"conditions":{"all":[{"attribute":"x","op":"matches","values":["("]}]}}]`: "rules[0].conditions.all[0].values[0]",
+		two +
+			`,"rules":[{"serve":{"variant":"a"},"conditions":{"all":[{"op":"inSegment","values":["none"]}]}}]`: "rules[0].conditions.all[0].values[0]",
+		two +
+			`,"rules":[{"id":"r","serve":{"variant":"a"}},{"id":"r","serve":{"variant":"a"}}]`: "rules[1].id",
+		two +
+			`,"schedule":{"startsAt":"2026-01-02T00:00:00Z","endsAt":"2026-01-02T00:00:00Z"}`: "schedule.endsAt",
+		two +
+			`,"targets":[{"variant":"c","userIds":["u"]}]`: "targets[0].variant",
+		two +
+			`,"environments":{"dev":{"rules":[{"serve":{"variant":"c"}}]}}`: "environments.dev.rules[0].serve.variant",
+		two +
+			`,"environments":{"dev":{"colour":1}}`: "environments.dev.colour",
+		two +
+			`,"prerequisites":[{"flagKey":"none","variants":["on"]}]`: "prerequisites[0].flagKey",
+		two +
+			`,"prerequisites":[{"flagKey":"base","variants":["on","maybe"]}]`: "prerequisites[0].variants[1]",
+		two +
+			`,"prerequisites":[{"flagKey":"base","variants":[]}]`: "prerequisites[0].variants",
+		two + `,"targets":[{"variant":"a","userIds":[` +
+			strings.Repeat(`"`+strings.Repeat("u", 250)+`",`, 1100) + `"u"]}]`: "",
+		`"key":"x","type":"json","variants":[{"key":"a","value":"` + strings.Repeat("v", 16<<10) +
+			`"}],"defaultVariant":"a"`: "variants[0].value",
 	} {
 		r := d.rejected("editor", "flags/create", "{"+members+"}", 400, apierr.Validation)
 		if len(r.Details) == 0 || r.Details[0].Field != field {
@@ -252,7 +272,8 @@ func TestFlagsThatNeedEachOtherAreKeptFromHarm(t *testing.T) {
 	b := d.flagged(`"key":"b","type":"boolean",` + needs("a"))
 	c := d.flagged(fmt.Sprintf(`"key":"c","type":"boolean","websiteId":%q,%s`, site, needs("b")))
 	segment := do[flagData](d, "editor", "segments/create", `{"key":"staff","userIds":["u"]}`).ID
-	do[flagData](d, "editor", "flags/update", byID(b, `,"rules":[{"conditions":{"all":[{"op":"inSegment","values":["staff"]}]},"serve":{"variant":"on"}}]`))
+	do[flagData](d, "editor", "flags/update",
+		byID(b, `,"rules":[{"conditions":{"all":[{"op":"inSegment","values":["staff"]}]},"serve":{"variant":"on"}}]`))
 	for _, rejected := range []struct{ operation, body, says string }{
 		{"flags/update", byID(a, ","+needs("b")), "Flags would need each other: a → b → a"},
 		{"flags/update", byID(a, ","+needs("a")), "Flag a cannot be a prerequisite of itself"},
@@ -262,7 +283,10 @@ func TestFlagsThatNeedEachOtherAreKeptFromHarm(t *testing.T) {
 		{"flags/create", `{"key":"a","type":"boolean"}`, "Another flag has this key already"},
 		{"segments/create", `{"key":"staff","userIds":["u"]}`, "Another segment has this key already"},
 		// It would hide the one that c needs.
-		{"flags/create", fmt.Sprintf(`{"key":"b","type":"boolean","websiteId":%q,%s}`, site, needs("c")), "Flags would need each other: b → c → b"},
+		{
+			"flags/create", fmt.Sprintf(`{"key":"b","type":"boolean","websiteId":%q,%s}`, site, needs("c")),
+			"Flags would need each other: b → c → b",
+		},
 		{
 			"flags/create", fmt.Sprintf(`{"key":"b","type":"string","websiteId":%q,"variants":[{"key":"x","value":""}],"defaultVariant":"x","offVariant":"x"}`, site),
 			"Flag b has no longer a variant that is a prerequisite of flag c",
@@ -276,10 +300,12 @@ func TestFlagsThatNeedEachOtherAreKeptFromHarm(t *testing.T) {
 	do[flagData](d, "editor", "flags/archive", byID(c, ""))
 	do[flagData](d, "editor", "flags/archive", byID(b, ""))
 	do[flagData](d, "editor", "segments/delete", byID(segment, ""))
-	if r := d.rejected("editor", "flags/unarchive", byID(c, ""), 409, apierr.Conflict); !strings.Contains(r.Error, "there is no flag b") {
+	if r := d.rejected("editor", "flags/unarchive", byID(c, ""), 409, apierr.Conflict); !strings.Contains(r.Error,
+		"there is no flag b") {
 		t.Errorf("brought back before what it needs: %s", r.Text)
 	}
-	if r := d.rejected("editor", "flags/unarchive", byID(b, ""), 409, apierr.Conflict); !strings.Contains(r.Error, "there is no segment staff") {
+	if r := d.rejected("editor", "flags/unarchive", byID(b, ""), 409, apierr.Conflict); !strings.Contains(r.Error,
+		"there is no segment staff") {
 		t.Errorf("brought back without its segment: %s", r.Text)
 	}
 }
@@ -291,13 +317,15 @@ func TestPrerequisitesNeedEachOtherTenInARow(t *testing.T) {
 	for i := 1; i <= 10; i++ {
 		d.flagged(fmt.Sprintf(`"key":"f%d","type":"boolean","prerequisites":[{"flagKey":"f%d","variants":["on"]}]`, i, i-1))
 	}
-	r := d.rejected("editor", "flags/create", `{"key":"f11","type":"boolean","prerequisites":[{"flagKey":"f10","variants":["on"]}]}`, 400, apierr.Validation)
+	r := d.rejected("editor", "flags/create",
+		`{"key":"f11","type":"boolean","prerequisites":[{"flagKey":"f10","variants":["on"]}]}`, 400, apierr.Validation)
 	if len(r.Details) == 0 || r.Details[0].Field != "prerequisites" {
 		t.Errorf("eleven in a row: %s", r.Text)
 	}
 	base := d.flagged(`"key":"base","type":"boolean"`)
 	first := do[flagData](d, "editor", "flags/get", `{"key":"f0"}`).ID
-	d.rejected("editor", "flags/update", byID(first, `,"prerequisites":[{"flagKey":"base","variants":["on"]}]`), 400, apierr.Validation)
+	d.rejected("editor", "flags/update", byID(first, `,"prerequisites":[{"flagKey":"base","variants":["on"]}]`),
+		400, apierr.Validation)
 	d.flagged(`"key":"x","type":"boolean","prerequisites":[{"flagKey":"f9","variants":["on"]}]`)
 	do[flagData](d, "editor", "flags/archive", byID(base, ""))
 }
@@ -307,9 +335,11 @@ func TestWhoMayReachFlags(t *testing.T) {
 	d := newFixture(t)
 	first := do[site](d, "owner", "websites/create", shop)
 	second := do[site](d, "owner", "websites/create", `{"name":"Blog","domain":"blog.example.com"}`)
-	shared, own := d.flagged(`"key":"nav","type":"boolean"`), d.flagged(fmt.Sprintf(`"key":"nav","type":"boolean","websiteId":%q`, first.ClientID))
+	shared, own := d.flagged(`"key":"nav","type":"boolean"`),
+		d.flagged(fmt.Sprintf(`"key":"nav","type":"boolean","websiteId":%q`, first.ClientID))
 	foreign := d.flagged(fmt.Sprintf(`"key":"nav","type":"boolean","websiteId":%q`, second.ID))
-	all, limited, none := d.key("", "manage:flags"), d.key(first.ID, "manage:flags"), d.key("", "read:data", "manage:config", "manage:websites")
+	all, limited, none := d.key("", "manage:flags"), d.key(first.ID, "manage:flags"), d.key("", "read:data",
+		"manage:config", "manage:websites")
 	for _, id := range []string{shared, own, foreign} {
 		do[flagData](d, all, "flags/update", byID(id, `,"owner":"x"`))
 		d.rejected("viewer", "flags/update", byID(id, `,"owner":"y"`), 403, apierr.Forbidden)
@@ -356,13 +386,15 @@ func TestAnOrganizationHasAsManyFlagsAsItMayAndIsToldSo(t *testing.T) {
 	for i := range 5 {
 		do[flagData](d, "editor", "segments/create", fmt.Sprintf(`{"key":"s%d","userIds":["u"]}`, i))
 	}
-	if r := d.rejected("editor", "segments/create", `{"key":"s5","userIds":["u"]}`, 402, apierr.QuotaExceeded); r.Error != "An organization may have 5 segments" {
+	if r := d.rejected("editor", "segments/create", `{"key":"s5","userIds":["u"]}`, 402,
+		apierr.QuotaExceeded); r.Error != "An organization may have 5 segments" {
 		t.Errorf("one more: %s", r.Text)
 	}
 	for i := range 20 {
 		d.flagged(fmt.Sprintf(`"key":"f%d","type":"boolean"`, i))
 	}
-	if r := d.rejected("editor", "flags/create", `{"key":"f20","type":"boolean"}`, 402, apierr.QuotaExceeded); r.Error != "An organization may have 20 flags" {
+	if r := d.rejected("editor", "flags/create", `{"key":"f20","type":"boolean"}`, 402,
+		apierr.QuotaExceeded); r.Error != "An organization may have 20 flags" {
 		t.Errorf("one more: %s", r.Text)
 	}
 }
@@ -373,7 +405,10 @@ func TestPeopleAreGivenAVariantAndLeftToTheRules(t *testing.T) {
 	id := d.flagged(`"key":"a","type":"boolean","targets":[{"variant":"off","userIds":["u1","u2"],"emails":["A@example.com"]}],"environments":{"dev":{}}`)
 	type steps struct{ operation, members, want string }
 	for _, step := range []steps{
-		{"addTargets", `"variant":"on","userIds":["u2","u3","u3"],"emails":["a@EXAMPLE.com"]`, "off u1 / on u2,u3+a@EXAMPLE.com"},
+		{
+			"addTargets", `"variant":"on","userIds":["u2","u3","u3"],"emails":["a@EXAMPLE.com"]`,
+			"off u1 / on u2,u3+a@EXAMPLE.com",
+		},
 		{"addTargets", `"variant":"on","userIds":["u4"],"mode":"replace"`, "off u1 / on u4"},
 		{"removeTargets", `"userIds":["u1","nobody"]`, "on u4"},
 		{"removeTargets", `"userIds":["u4"],"environment":"dev"`, "on u4"},
@@ -393,7 +428,8 @@ func TestPeopleAreGivenAVariantAndLeftToTheRules(t *testing.T) {
 		}
 	}
 	d.rejected("editor", "flags/addTargets", byID(id, `,"variant":"maybe","userIds":["u"]`), 400, apierr.Validation)
-	d.rejected("editor", "flags/addTargets", byID(id, `,"variant":"on","userIds":["u"],"environment":"none"`), 400, apierr.Validation)
+	d.rejected("editor", "flags/addTargets", byID(id, `,"variant":"on","userIds":["u"],"environment":"none"`),
+		400, apierr.Validation)
 }
 
 func TestAFlagIsPutBackToAnEarlierVersion(t *testing.T) {
@@ -405,7 +441,8 @@ func TestAFlagIsPutBackToAnEarlierVersion(t *testing.T) {
 	d.rejected("editor", "flags/rollback", byID(id, `,"version":1,"currentVersion":2`), 409, apierr.Conflict)
 	d.rejected("editor", "flags/rollback", byID(id, `,"version":9`), 404, apierr.NotFound)
 	back := do[flagData](d, "editor", "flags/rollback", byID(id, `,"version":1,"currentVersion":3`))
-	if back.Version != 4 || len(back.Rules) != 0 || back.Name != "a" || back.Status != "active" || back.DefaultVariant != "on" {
+	if back.Version != 4 || len(back.Rules) != 0 || back.Name != "a" || back.Status != "active" ||
+		back.DefaultVariant != "on" {
 		t.Errorf("put back: %+v", back)
 	}
 	type version struct {
@@ -430,7 +467,8 @@ func TestAFlagIsPutBackToAnEarlierVersion(t *testing.T) {
 	if page.Pagination.NextCursor == nil {
 		t.Fatalf("a page: %s", page.Text)
 	}
-	if rest := do[[]version](d, "viewer", "flags/versions", byID(id, fmt.Sprintf(`,"limit":3,"cursor":%q`, *page.Pagination.NextCursor))); len(rest) != 1 || rest[0].Version != 1 {
+	if rest := do[[]version](d, "viewer", "flags/versions", byID(id, fmt.Sprintf(`,"limit":3,"cursor":%q`,
+		*page.Pagination.NextCursor))); len(rest) != 1 || rest[0].Version != 1 {
 		t.Errorf("the rest: %+v", rest)
 	}
 	if was := do[flagData](d, "viewer", "flags/get", byID(id, `,"version":3`)); was.Version != 3 || was.Name != "x" {
@@ -441,7 +479,8 @@ func TestAFlagIsPutBackToAnEarlierVersion(t *testing.T) {
 		t.Errorf("a copy: %+v", copied)
 	}
 	d.rejected("editor", "flags/duplicate", byID(id, `,"key":"b"`), 409, apierr.Conflict)
-	if keys := do[[]flagData](d, "viewer", "flags/list", `{"sort":"createdAt"}`); !slices.EqualFunc(keys, []string{"a", "b"}, func(f flagData, key string) bool { return f.Key == key }) {
+	if keys := do[[]flagData](d, "viewer", "flags/list", `{"sort":"createdAt"}`); !slices.EqualFunc(keys,
+		[]string{"a", "b"}, func(f flagData, key string) bool { return f.Key == key }) {
 		t.Errorf("flags/list: %+v", keys)
 	}
 }
@@ -452,7 +491,8 @@ func TestAFlagThatIsMadeTwiceUnderOneIdempotencyKeyIsMadeOnce(t *testing.T) {
 	const body = `{"key":"a","type":"boolean"}`
 	first := d.call("editor", "flags/create", body, "Idempotency-Key", "k")
 	second := d.call("editor", "flags/create", body, "Idempotency-Key", "k")
-	if first.Status != http.StatusCreated || second.Status != http.StatusCreated || string(first.Data) != string(second.Data) {
+	if first.Status != http.StatusCreated || second.Status != http.StatusCreated ||
+		string(first.Data) != string(second.Data) {
 		t.Errorf("%s and %s", first.Text, second.Text)
 	}
 }

@@ -17,7 +17,8 @@ func TestARecordOfAnotherOrganizationIsNotThere(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	website := do[site](d, "stranger", "websites/create", shop).ID
-	key := do[struct{ ID string }](d, "stranger", "apiKeys/create", `{"name":"ci","scopes":["read:data"],"access":{"type":"global"}}`).ID
+	key := do[struct{ ID string }](d, "stranger", "apiKeys/create",
+		`{"name":"ci","scopes":["read:data"],"access":{"type":"global"}}`).ID
 	flag := do[flagData](d, "stranger", "flags/create", `{"key":"a","type":"boolean"}`).ID
 	segment := do[flagData](d, "stranger", "segments/create", `{"key":"a","userIds":["u"]}`).ID
 	table := management.Resources(management.Deps{})
@@ -27,7 +28,9 @@ func TestARecordOfAnotherOrganizationIsNotThere(t *testing.T) {
 	}
 	tried := 0
 	for _, section := range doc.Reference(table) {
-		foreign, ok := map[string]string{"websites": website, "apiKeys": key, "flags": flag, "segments": segment}[section.Name]
+		foreign, ok := map[string]string{
+			"websites": website, "apiKeys": key, "flags": flag, "segments": segment,
+		}[section.Name]
 		if !ok {
 			continue
 		}
@@ -38,12 +41,14 @@ func TestARecordOfAnotherOrganizationIsNotThere(t *testing.T) {
 			tried++
 			operation := strings.TrimPrefix(e.Path, "/rpc/")
 			more := map[string]string{
-				"websites/move": `,"toOrganizationId":"` + d.other.ID + `"`, "flags/duplicate": `,"key":"b"`, "flags/rollback": `,"version":1`,
+				"websites/move": `,"toOrganizationId":"` + d.other.ID + `"`, "flags/duplicate": `,"key":"b"`,
+				"flags/rollback":   `,"version":1`,
 				"flags/addTargets": `,"variant":"on"`,
 			}[operation]
 			there := d.call("owner", operation, `{"id":"`+foreign+`"`+more+`}`)
 			absent := d.call("owner", operation, `{"id":"`+foreign[:len(foreign)-4]+`0000"`+more+`}`)
-			if there.Status != 404 || there.Code != string(apierr.NotFound) || there.Error != absent.Error || there.Status != absent.Status {
+			if there.Status != 404 || there.Code != string(apierr.NotFound) || there.Error != absent.Error ||
+				there.Status != absent.Status {
 				t.Errorf("%s: %d %s\nof nobody: %d %s", operation, there.Status, there.Text, absent.Status, absent.Text)
 			}
 		}

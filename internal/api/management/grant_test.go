@@ -58,7 +58,8 @@ func (d *fixture) begin(addr, who, operation, body string) *halfSent {
 	if strings.HasPrefix(who, fixturePrefix+"_") {
 		credential = "X-Api-Key: " + who
 	}
-	_, err = fmt.Fprintf(conn, "POST /rpc/%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
+	_, err = fmt.Fprintf(conn,
+		"POST /rpc/%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
 		operation, credential, len(body))
 	if err != nil {
 		d.t.Fatal(err)
@@ -160,7 +161,8 @@ func TestWhoIsRevokedWhileTheirRequestIsHalfSentChangesNothing(t *testing.T) {
 	if got := made.finish(t); got != 401 {
 		t.Errorf("websites/create by a key that was revoked meanwhile: %d, want 401", got)
 	}
-	set := d.begin(addr, newAdmin("eve").token, "organization/setMemberRole", in(fmt.Sprintf(`,"userId":%q,"role":"viewer"`, ann.id)))
+	set := d.begin(addr, newAdmin("eve").token, "organization/setMemberRole",
+		in(fmt.Sprintf(`,"userId":%q,"role":"viewer"`, ann.id)))
 	if got := set.finish(t); got != 403 {
 		t.Errorf("an admin changes an owner: %d", got)
 	}
@@ -177,12 +179,14 @@ func TestAnEndedGrantIsAskedForAgainInTheTransaction(t *testing.T) {
 			return d.db.EndSession(t.Context(), audit.BySystem(), "usr_admin", "ses_admin", time.Now())
 		}, 401, apierr.AuthRequired},
 		"removed": {func(d *fixture) error {
-			_, err := d.db.RemoveMember(t.Context(), audit.BySystem(), org.Departure{OrganizationID: d.own.ID, UserID: "usr_admin"}, time.Now(),
+			_, err := d.db.RemoveMember(t.Context(), audit.BySystem(),
+				org.Departure{OrganizationID: d.own.ID, UserID: "usr_admin"}, time.Now(),
 				func(org.Role) error { return nil })
 			return err
 		}, 404, apierr.NotFound},
 		"demoted": {func(d *fixture) error {
-			_, err := d.db.SetRole(t.Context(), audit.BySystem(), d.own.ID, "usr_admin", org.RoleEditor, time.Now(), func(org.Role) error { return nil })
+			_, err := d.db.SetRole(t.Context(), audit.BySystem(), d.own.ID, "usr_admin", org.RoleEditor, time.Now(),
+				func(org.Role) error { return nil })
 			return err
 		}, 403, apierr.Forbidden},
 	} {
@@ -250,7 +254,8 @@ func TestADemotedOwnerDoesNotComeBackByTheirOwnInvitation(t *testing.T) {
 	d.rejected(carl.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *back.Token), 404, apierr.NotFound)
 
 	owners := d.invite(ann, "dora@example.com", "owner")
-	d.rejected(bob.token, "organization/inviteMember", in(`,"email":"dora@example.com","role":"viewer"`), 403, apierr.Forbidden)
+	d.rejected(bob.token, "organization/inviteMember",
+		in(`,"email":"dora@example.com","role":"viewer"`), 403, apierr.Forbidden)
 	dora := d.signUp("dora", *owners.Token)
 	if got := do[signedIn](d, dora.token, "session/get", "{}"); got.Organizations[0].Role != "owner" {
 		t.Errorf("whom an owner invited is %+v", got.Organizations)

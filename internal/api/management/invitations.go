@@ -21,12 +21,14 @@ func (o *Organizations) invitations() []rpc.Operation {
 				"invites; an organization sends 100 and one more every 15 minutes, a person 50 and one more every 30 " +
 				"minutes; more is answered 429.",
 		}, o.inviteMember),
-		rpc.Op(rpc.Spec{Name: "listInvitations", Summary: "List the open invitations", Class: auth.ManageMembers}, o.listInvitations),
+		rpc.Op(rpc.Spec{Name: "listInvitations", Summary: "List the open invitations", Class: auth.ManageMembers},
+			o.listInvitations),
 		rpc.Op(rpc.Spec{
 			Name: "revokeInvitation", Summary: "Withdraw an invitation", Class: auth.ManageMembers, Audit: "invitation.revoked",
 		}, o.revokeInvitation),
 		rpc.Op(rpc.Spec{
-			Name: "acceptInvitation", Summary: "Take the place that an invitation offers", Class: auth.Account, Audit: "invitation.accepted",
+			Name: "acceptInvitation", Summary: "Take the place that an invitation offers", Class: auth.Account,
+			Audit:  "invitation.accepted",
 			Detail: "The invitation has to be for the e-mail address of the person who is signed in.",
 		}, o.acceptInvitation),
 	}
@@ -68,7 +70,9 @@ func (o *Organizations) inviteMember(ctx context.Context, call *rpc.Call, in *in
 	return &body, nil
 }
 
-func (o *Organizations) listInvitations(ctx context.Context, call *rpc.Call, in *listInput) (*rpc.List[invitationBody], error) {
+func (o *Organizations) listInvitations(
+	ctx context.Context, call *rpc.Call, in *listInput,
+) (*rpc.List[invitationBody], error) {
 	var after string
 	if _, err := in.After(&after); err != nil {
 		return nil, err
@@ -97,7 +101,9 @@ type acceptInput struct {
 	Token string `json:"token" minLength:"1" maxLength:"64"`
 }
 
-func (o *Organizations) acceptInvitation(ctx context.Context, call *rpc.Call, in *acceptInput) (*membershipBody, error) {
+func (o *Organizations) acceptInvitation(
+	ctx context.Context, call *rpc.Call, in *acceptInput,
+) (*membershipBody, error) {
 	membership, err := o.Service.Accept(ctx, call.By, in.Token, call.Principal.UserID)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,8 @@ import (
 // block has the operator block something.
 func (d *fixture) block(target string) {
 	d.t.Helper()
-	if _, err := link.NewBlocks("https://go.example.com", d.db, nil).Block(d.t.Context(), audit.ByOperator("ann"), target, "phishing"); err != nil {
+	if _, err := link.NewBlocks("https://go.example.com", d.db, nil).Block(d.t.Context(), audit.ByOperator("ann"),
+		target, "phishing"); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -49,10 +50,12 @@ func TestABlockedLinkSaysSo(t *testing.T) {
 	if got := do[linkData](d, "viewer", "links/get", `{"slug":"evil"}`); got.Status != "blocked" {
 		t.Errorf("links/get: %s", got.Status)
 	}
-	if got := do[linkData](d, "editor", "links/update", fmt.Sprintf(`{"id":%q,"name":"x"}`, named.ID)); got.Status != "blocked" {
+	if got := do[linkData](d, "editor", "links/update",
+		fmt.Sprintf(`{"id":%q,"name":"x"}`, named.ID)); got.Status != "blocked" {
 		t.Errorf("links/update: %s", got.Status)
 	}
-	if got := do[linkData](d, "editor", "links/update", fmt.Sprintf(`{"id":%q,"url":"https://good.example","enabled":true}`, led.ID)); got.Status != "active" {
+	if got := do[linkData](d, "editor", "links/update",
+		fmt.Sprintf(`{"id":%q,"url":"https://good.example","enabled":true}`, led.ID)); got.Status != "active" {
 		t.Errorf("leading elsewhere: %s", got.Status)
 	}
 	if got := do[linkData](d, "editor", "links/delete", fmt.Sprintf(`{"id":%q}`, named.ID)); got.Status != "deleted" {
@@ -75,10 +78,14 @@ func TestNoAddressOfALinkIsOnABlockedHost(t *testing.T) {
 	made := do[linkData](d, "editor", "links/create", `{`+good+`}`)
 	for body, field := range map[string]string{
 		`{` + evil + `}`: "url",
-		`{` + good + `,"expiredUrl":"https://evil.example"}`:                                                                   "expiredUrl",
-		`{` + good + `,"rules":[{"url":"http://evil.example.","conditions":[{"field":"os","op":"in","value":["iOS"]}]}]}`:      "rules[0].url",
-		`{` + good + `,"variants":[{"url":"https://good.example","weight":1},{"url":"https://ｅvil.example:8443","weight":1}]}`: "variants[1].url",
-		`{` + good + `,"preview":{"imageUrl":"https://evil.example/i.png"}}`:                                                   "preview.imageUrl",
+		`{` + good +
+			`,"expiredUrl":"https://evil.example"}`: "expiredUrl",
+		`{` + good +
+			`,"rules":[{"url":"http://evil.example.","conditions":[{"field":"os","op":"in","value":["iOS"]}]}]}`: "rules[0].url",
+		`{` + good +
+			`,"variants":[{"url":"https://good.example","weight":1},{"url":"https://ｅvil.example:8443","weight":1}]}`: "variants[1].url",
+		`{` + good +
+			`,"preview":{"imageUrl":"https://evil.example/i.png"}}`: "preview.imageUrl",
 	} {
 		r := d.rejected("editor", "links/create", body, 400, apierr.Validation)
 		if len(r.Details) != 1 || r.Details[0].Field != field || !strings.Contains(r.Error, "is blocked here") {

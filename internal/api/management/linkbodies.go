@@ -41,9 +41,11 @@ type utmFields struct {
 
 func (in *LinkSettings) fields() link.Fields {
 	f := link.Fields{
-		Domain: sent(in.Domain), Slug: wire.OrNull(in.Slug), Name: sent(in.Name), FolderID: sent(in.FolderID), Tags: sent(in.Tags), Enabled: sent(in.Enabled),
+		Domain: sent(in.Domain), Slug: wire.OrNull(in.Slug), Name: sent(in.Name), FolderID: sent(in.FolderID),
+		Tags: sent(in.Tags), Enabled: sent(in.Enabled),
 		StartsAt: sentTime(in.StartsAt), ExpiresAt: sentTime(in.ExpiresAt), ExpiredURL: sent(in.ExpiredURL),
-		MaxClicks: sent(in.MaxClicks), Password: sent(in.Password), RedirectStatus: sent(in.RedirectStatus), ForwardQuery: sent(in.ForwardQuery),
+		MaxClicks: sent(in.MaxClicks), Password: sent(in.Password), RedirectStatus: sent(in.RedirectStatus),
+		ForwardQuery: sent(in.ForwardQuery),
 	}
 	if in.UTM.Set {
 		utm := link.UTM(in.UTM.Or(utmFields{}))
@@ -236,13 +238,16 @@ type upsertedBody struct {
 
 func newLinkBody(l *link.Link, rules *link.Rules, now time.Time) *LinkBody {
 	b := &LinkBody{
-		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, ShortURL: wire.OrNull(rules.ShortURL(l)), Domain: wire.OrNull(l.Hostname), Slug: l.Slug, URL: l.URL,
+		ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, ShortURL: wire.OrNull(rules.ShortURL(l)),
+		Domain: wire.OrNull(l.Hostname), Slug: l.Slug, URL: l.URL,
 		Name: wire.OrNull(l.Name), Status: string(l.Status(now)), FolderID: wire.OrNull(l.FolderID), Tags: list(l.Tags),
-		ExternalID: wire.OrNull(l.ExternalID), Enabled: l.Enabled, StartsAt: rpc.At(l.StartsAt), ExpiresAt: rpc.At(l.ExpiresAt),
+		ExternalID: wire.OrNull(l.ExternalID), Enabled: l.Enabled, StartsAt: rpc.At(l.StartsAt),
+		ExpiresAt:  rpc.At(l.ExpiresAt),
 		ExpiredURL: wire.OrNull(l.ExpiredURL), MaxClicks: wire.OrNull(l.MaxClicks), HasPassword: l.PasswordHash != "",
 		RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery, UTM: utmFields(l.UTM),
 		Rules: each(l.Rules, newRuleFields), Variants: each(l.Variants, newVariantFields), Preview: previewFields(l.Preview),
-		CreatedAt: rpc.At(l.CreatedAt), UpdatedAt: rpc.At(l.UpdatedAt), DeletedAt: rpc.At(l.DeletedAt), CreatedBy: wire.OrNull(l.CreatedBy),
+		CreatedAt: rpc.At(l.CreatedAt), UpdatedAt: rpc.At(l.UpdatedAt), DeletedAt: rpc.At(l.DeletedAt),
+		CreatedBy: wire.OrNull(l.CreatedBy),
 	}
 	if l.Deleted() {
 		b.RestorableUntil = rpc.At(l.DeletedAt.Add(link.RestoreFor))

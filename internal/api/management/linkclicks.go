@@ -64,7 +64,8 @@ func (s *Links) clicks(ctx context.Context, ids []string) (map[string]link.Click
 	defer cancel()
 	found, err := s.Clicks.LinkClicks(ctx, ids)
 	if err != nil {
-		s.Log.LogAttrs(ctx, slog.LevelWarn, "counting the clicks of links failed", slog.Int("links", len(ids)), slog.Any("error", err))
+		s.Log.LogAttrs(ctx, slog.LevelWarn, "counting the clicks of links failed", slog.Int("links", len(ids)),
+			slog.Any("error", err))
 	}
 	return found, err
 }

@@ -17,14 +17,18 @@ func (s *Links) Domains() rpc.Resource {
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "create", Summary: "Claim a hostname", Class: auth.ManageLinks, Creates: true, Audit: "linkDomain.created",
-				Detail: "It is pending, and serves nothing, until verify finds the TXT record that the answer names in verification.",
+				Detail: "It is pending, and serves nothing, until verify finds the TXT record that the answer names in " +
+					"verification.",
 			}, s.createDomain),
 			rpc.Op(rpc.Spec{Name: "get", Summary: "Read a domain", Class: auth.ViewLinks}, s.getDomain),
-			rpc.Op(rpc.Spec{Name: "list", Summary: "List domains", Class: auth.ViewLinks, Detail: "In the order of their creation."}, s.listDomains),
+			rpc.Op(
+				rpc.Spec{Name: "list", Summary: "List domains", Class: auth.ViewLinks, Detail: "In the order of their creation."},
+				s.listDomains),
 			rpc.Op(rpc.Spec{
 				Name: "verify", Summary: "Look for a domain's record in DNS", Class: auth.ManageLinks, Audit: "linkDomain.checked",
 				Detail: "DNS is asked once, for up to 5 seconds. The answer is the domain: verified, or with a problem. " +
-					"A hostname that another organization has verified is answered 409, unless its record is not found there any more. 10 a minute.",
+					"A hostname that another organization has verified is answered 409, unless its record is not found there any " +
+					"more. 10 a minute.",
 			}, s.verifyDomain),
 			rpc.Op(rpc.Spec{
 				Name: "update", Summary: "Change where a domain leads", Class: auth.ManageLinks, Audit: "linkDomain.updated",
@@ -102,11 +106,13 @@ type domainBody struct {
 
 func newDomainBody(d *link.Domain) domainBody {
 	return domainBody{
-		ID: d.ID, OrganizationID: d.OrganizationID, Version: d.Version, Hostname: d.Name, Status: string(d.Status), CaseSensitive: d.CaseSensitive,
-		RootURL: wire.OrNull(d.RootURL), NotFoundURL: wire.OrNull(d.NotFoundURL), ExpiredURL: wire.OrNull(d.ExpiredURL),
+		ID: d.ID, OrganizationID: d.OrganizationID, Version: d.Version, Hostname: d.Name, Status: string(d.Status),
+		CaseSensitive: d.CaseSensitive,
+		RootURL:       wire.OrNull(d.RootURL), NotFoundURL: wire.OrNull(d.NotFoundURL), ExpiredURL: wire.OrNull(d.ExpiredURL),
 		Verification: DomainRecord{Type: "TXT", Name: d.RecordName(), Value: d.RecordValue()},
-		Problem:      wire.OrNull(d.Problem), PointsHere: d.PointsHere, CheckedAt: rpc.At(d.CheckedAt), VerifiedAt: rpc.At(d.VerifiedAt),
-		CreatedAt: rpc.At(d.CreatedAt), UpdatedAt: rpc.At(d.UpdatedAt), CreatedBy: wire.OrNull(d.CreatedBy),
+		Problem:      wire.OrNull(d.Problem), PointsHere: d.PointsHere, CheckedAt: rpc.At(d.CheckedAt),
+		VerifiedAt: rpc.At(d.VerifiedAt),
+		CreatedAt:  rpc.At(d.CreatedAt), UpdatedAt: rpc.At(d.UpdatedAt), CreatedBy: wire.OrNull(d.CreatedBy),
 	}
 }
 
@@ -119,7 +125,8 @@ func toldDomain(d *link.Domain, err error) (*domainBody, error) {
 }
 
 func (s *Links) createDomain(ctx context.Context, call *rpc.Call, in *domainCreate) (*domainBody, error) {
-	return toldDomain(s.Service.CreateDomain(ctx, call.By, call.OrganizationID(), in.Hostname, in.CaseSensitive, in.fields()))
+	return toldDomain(s.Service.CreateDomain(ctx, call.By, call.OrganizationID(), in.Hostname,
+		in.CaseSensitive, in.fields()))
 }
 
 func (s *Links) getDomain(ctx context.Context, call *rpc.Call, in *domainGet) (*domainBody, error) {

@@ -16,9 +16,14 @@ func (s *Links) Folders() rpc.Resource {
 		Name: "linkFolders", Summary: "Folders of short links.",
 		Failures: linkFailures,
 		Operations: []rpc.Operation{
-			rpc.Op(rpc.Spec{Name: "create", Summary: "Make a folder", Class: auth.ManageLinks, Creates: true, Audit: "linkFolder.created"}, s.createFolder),
-			rpc.Op(rpc.Spec{Name: "list", Summary: "List folders", Class: auth.ViewLinks, Detail: "In the order of their creation."}, s.listFolders),
-			rpc.Op(rpc.Spec{Name: "update", Summary: "Rename a folder", Class: auth.ManageLinks, Audit: "linkFolder.updated"}, s.renameFolder),
+			rpc.Op(rpc.Spec{
+				Name: "create", Summary: "Make a folder", Class: auth.ManageLinks, Creates: true, Audit: "linkFolder.created",
+			}, s.createFolder),
+			rpc.Op(
+				rpc.Spec{Name: "list", Summary: "List folders", Class: auth.ViewLinks, Detail: "In the order of their creation."},
+				s.listFolders),
+			rpc.Op(rpc.Spec{Name: "update", Summary: "Rename a folder", Class: auth.ManageLinks, Audit: "linkFolder.updated"},
+				s.renameFolder),
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Delete a folder", Class: auth.ManageLinks, Audit: "linkFolder.deleted",
 				Detail: "Its links stay, in no folder.",
@@ -98,7 +103,8 @@ type deletedFolder struct {
 }
 
 func (s *Links) deleteFolder(ctx context.Context, call *rpc.Call, in *LinkChange) (*deletedFolder, error) {
-	f, err := s.Service.DeleteFolder(ctx, call.By, managed.Target{OrganizationID: call.OrganizationID(), Ref: in.ID.ID, Version: in.Version.Version})
+	f, err := s.Service.DeleteFolder(ctx, call.By,
+		managed.Target{OrganizationID: call.OrganizationID(), Ref: in.ID.ID, Version: in.Version.Version})
 	if err != nil {
 		return nil, err
 	}

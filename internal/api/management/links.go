@@ -27,7 +27,10 @@ var linkFailures = []rpc.Failure{
 	{Err: link.ErrNotFound, Code: apierr.NotFound, Message: "Link not found"},
 	{Err: link.ErrFolderNotFound, Code: apierr.NotFound, Message: "Folder not found"},
 	{Err: link.ErrDomainNotFound, Code: apierr.NotFound, Message: "Domain not found"},
-	{Err: link.ErrHostnameClaimed, Code: apierr.Conflict, Message: "The organization has a domain of this hostname already"},
+	{
+		Err: link.ErrHostnameClaimed, Code: apierr.Conflict,
+		Message: "The organization has a domain of this hostname already",
+	},
 	{Err: link.ErrHostnameVerified, Code: apierr.Conflict, Message: "Another organization has verified this hostname"},
 	{Err: link.ErrDomainGone, Code: apierr.Conflict, Message: "The link's domain is no more"},
 	{Err: link.ErrSlugTaken, Code: apierr.Conflict, Message: "This slug is already taken"},
@@ -50,20 +53,28 @@ func (s *Links) Resource() rpc.Resource {
 			}, s.create),
 			rpc.Op(rpc.Spec{
 				Name: "get", Summary: "Read a short link", Class: auth.ViewLinks,
-				Detail: "It is named by one of id, externalId and slug, and by domain with a slug on a host of the organization's own.",
+				Detail: "It is named by one of id, externalId and slug, and by domain with a slug on a host of the " +
+					"organization's own.",
 			}, s.get),
-			rpc.Op(rpc.Spec{Name: "list", Summary: "List short links", Class: auth.ViewLinks, Detail: "Deleted ones only where status asks for them."}, s.list),
+			rpc.Op(rpc.Spec{
+				Name:    "list",
+				Summary: "List short links",
+				Class:   auth.ViewLinks,
+				Detail:  "Deleted ones only where status asks for them.",
+			}, s.list),
 			rpc.Op(rpc.Spec{
 				Name: "update", Summary: "Change a short link", Class: auth.ManageLinks, Audit: "link.updated",
 				Detail: "What is absent stays as it is; tags, utm, rules, variants and preview are replaced whole.",
 			}, s.update),
 			rpc.Op(rpc.Spec{
-				Name: "upsert", Summary: "Change the short link of an external id, or make it", Class: auth.ManageLinks, Audit: "link.updated",
+				Name: "upsert", Summary: "Change the short link of an external id, or make it", Class: auth.ManageLinks,
+				Audit:  "link.updated",
 				Detail: "What is absent stays as it is in a link that there is, and has its default in a new one.",
 			}, s.upsert),
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Delete a short link", Class: auth.ManageLinks, Audit: "link.deleted",
-				Detail: "It can be restored for 30 days. Until then, and on the shared host for good, its slug is no other organization's.",
+				Detail: "It can be restored for 30 days. Until then, and on the shared host for good, its slug is no other " +
+					"organization's.",
 			}, s.delete),
 			rpc.Op(rpc.Spec{
 				Name: "restore", Summary: "Bring a deleted short link back", Class: auth.ManageLinks, Audit: "link.restored",
@@ -72,7 +83,12 @@ func (s *Links) Resource() rpc.Resource {
 				Name: "checkSlug", Summary: "Say whether a slug can be had", Class: auth.ViewLinks,
 				Detail: "On the shared host, or with domain on one of the organization's own.",
 			}, s.checkSlug),
-			rpc.Op(rpc.Spec{Name: "tags", Summary: "List the tags of short links", Class: auth.ViewLinks, Detail: "In the order of their characters."}, s.tags),
+			rpc.Op(rpc.Spec{
+				Name:    "tags",
+				Summary: "List the tags of short links",
+				Class:   auth.ViewLinks,
+				Detail:  "In the order of their characters.",
+			}, s.tags),
 			rpc.Op(rpc.Spec{Name: "qr", Summary: "Draw the QR code of a short link", Class: auth.ViewLinks}, s.qr),
 			rpc.Op(rpc.Spec{
 				Name: "bulkCreate", Summary: "Make up to 100 short links", Class: auth.ManageLinks, Audit: "link.created",
@@ -122,8 +138,10 @@ func (s *Links) get(ctx context.Context, call *rpc.Call, in *linkGet) (*countedB
 
 func (s *Links) list(ctx context.Context, call *rpc.Call, in *linkList) (*rpc.List[countedBody], error) {
 	filter := link.Filter{
-		OrganizationID: call.OrganizationID(), FolderID: in.FolderID.Or(""), Unfiled: in.FolderID.Set && in.FolderID.Value == nil,
-		Domain: in.Domain.Or(""), Shared: in.Domain.Set && in.Domain.Or("") == "", Tag: in.Tag, Search: in.Search, Status: link.Status(in.Status), Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
+		OrganizationID: call.OrganizationID(), FolderID: in.FolderID.Or(""),
+		Unfiled: in.FolderID.Set && in.FolderID.Value == nil,
+		Domain:  in.Domain.Or(""), Shared: in.Domain.Set && in.Domain.Or("") == "", Tag: in.Tag, Search: in.Search,
+		Status: link.Status(in.Status), Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
 	}
 	if _, err := in.After(&filter.After); err != nil {
 		return nil, err

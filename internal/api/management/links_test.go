@@ -32,7 +32,8 @@ func TestALinkIsMadeWithItsDefaults(t *testing.T) {
 	}
 	got := do[linkData](d, "viewer", "links/get", `{"slug":"sale-26"}`)
 	want := linkData{
-		ID: got.ID, ShortURL: "https://go.example.com/Sale-26", Slug: "Sale-26", URL: "https://example.com/sale", Status: "active",
+		ID: got.ID, ShortURL: "https://go.example.com/Sale-26", Slug: "Sale-26", URL: "https://example.com/sale",
+		Status:  "active",
 		Version: 1, Tags: []string{}, Enabled: true, ForwardQuery: true, RedirectStatus: 302, UTM: map[string]string{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || !strings.HasPrefix(got.ID, "lnk_") {
@@ -46,7 +47,8 @@ func TestALinkIsMadeWithItsDefaults(t *testing.T) {
 func TestAChangeOfALinkKeepsWhatItDoesNotName(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	made := do[linkData](d, "editor", "links/create", `{"url":"https://example.com","password":"secret","maxClicks":7,"utm":{"source":"a","medium":"b"},"tags":["x"]}`)
+	made := do[linkData](d, "editor", "links/create",
+		`{"url":"https://example.com","password":"secret","maxClicks":7,"utm":{"source":"a","medium":"b"},"tags":["x"]}`)
 	if !made.HasPassword || *made.MaxClicks != 7 {
 		t.Errorf("made %+v", made)
 	}
@@ -63,7 +65,8 @@ func TestAChangeOfALinkKeepsWhatItDoesNotName(t *testing.T) {
 		}},
 		{`"enabled":false`, func(l linkData) bool { return l.Status == "disabled" }},
 	} {
-		if got := do[linkData](d, "editor", "links/update", fmt.Sprintf(`{"id":%q,%s}`, made.ID, step.patch)); !step.check(got) {
+		if got := do[linkData](d, "editor", "links/update", fmt.Sprintf(`{"id":%q,%s}`,
+			made.ID, step.patch)); !step.check(got) {
 			t.Errorf("after %s: %+v", step.patch, got)
 		}
 	}
@@ -79,7 +82,8 @@ func TestWhoMayReachLinks(t *testing.T) {
 	made := do[linkData](d, "editor", "links/create", `{"url":"https://example.com","slug":"sale"}`)
 	byID := fmt.Sprintf(`{"id":%q}`, made.ID)
 	site := do[struct{ ID string }](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example.com"}`).ID
-	reads, writes, data := d.key("", "read:links"), d.key("", "write:links"), d.key("", "read:data", "manage:websites", "manage:config")
+	reads, writes, data := d.key("", "read:links"), d.key("", "write:links"), d.key("", "read:data",
+		"manage:websites", "manage:config")
 	if got := do[linkData](d, reads, "links/get", byID); got.ID != made.ID {
 		t.Errorf("a key reads %+v", got)
 	}
@@ -146,7 +150,8 @@ func TestOneLinkMoreThanThereMayBeIsRejectedWithTheLimit(t *testing.T) {
 	for range 3 {
 		do[linkData](d, "editor", "links/create", `{"url":"https://example.com"}`)
 	}
-	if r := d.rejected("editor", "links/create", `{"url":"https://example.com"}`, 402, apierr.QuotaExceeded); r.Error != "An organization may have 3 links" {
+	if r := d.rejected("editor", "links/create", `{"url":"https://example.com"}`, 402,
+		apierr.QuotaExceeded); r.Error != "An organization may have 3 links" {
 		t.Errorf("refused with %s", r.Text)
 	}
 }
@@ -177,16 +182,20 @@ func TestManyLinksAreMadeChangedAndDeletedEachByItself(t *testing.T) {
 	if got := made[2].Errors; len(got) != 1 || got[0].Field != "url" || got[0].Rule != "scheme" {
 		t.Errorf("problems %+v", got)
 	}
-	changed := do[items](d, "editor", "links/bulkUpdate", fmt.Sprintf(`{"items":[{"id":%q,"enabled":false},{"id":"lnk_none","enabled":false},{"id":%q,"version":9,"enabled":false}]}`,
+	changed := do[items](d, "editor", "links/bulkUpdate", fmt.Sprintf(
+		`{"items":[{"id":%q,"enabled":false},{"id":"lnk_none","enabled":false},{"id":%q,"version":9,"enabled":false}]}`,
 		made[0].Data.ID, made[3].Data.ID)).Items
-	if !changed[0].OK || changed[0].Data.Status != "disabled" || changed[1].Code != "NOT_FOUND" || changed[2].Code != "CONFLICT" {
+	if !changed[0].OK || changed[0].Data.Status != "disabled" || changed[1].Code != "NOT_FOUND" ||
+		changed[2].Code != "CONFLICT" {
 		t.Errorf("changed %+v", changed)
 	}
-	deleted := do[items](d, "editor", "links/bulkDelete", fmt.Sprintf(`{"items":[{"id":%q},{"id":%q}]}`, made[0].Data.ID, made[0].Data.ID)).Items
+	deleted := do[items](d, "editor", "links/bulkDelete", fmt.Sprintf(`{"items":[{"id":%q},{"id":%q}]}`,
+		made[0].Data.ID, made[0].Data.ID)).Items
 	if !deleted[0].OK || deleted[1].Code != "NOT_FOUND" {
 		t.Errorf("deleted %+v", deleted)
 	}
-	most := do[items](d, "editor", "links/bulkDelete", `{"items":[`+strings.Repeat(`{"id":"lnk_none"},`, 99)+`{"id":"lnk_none"}]}`).Items
+	most := do[items](d, "editor", "links/bulkDelete",
+		`{"items":[`+strings.Repeat(`{"id":"lnk_none"},`, 99)+`{"id":"lnk_none"}]}`).Items
 	if len(most) != 100 {
 		t.Errorf("%d items are answered", len(most))
 	}
@@ -213,7 +222,8 @@ func TestALinkThatIsMadeTwiceWithOneIdempotencyKeyIsMadeOnce(t *testing.T) {
 		d := newFixture(t)
 		first := d.call("editor", operation, body, "Idempotency-Key", "k")
 		again := d.call("editor", operation, body, "Idempotency-Key", "k")
-		if !first.Success || first.Status != again.Status || string(first.Data) != string(again.Data) || again.Header.Get("Idempotency-Replayed") != "true" {
+		if !first.Success || first.Status != again.Status || string(first.Data) != string(again.Data) ||
+			again.Header.Get("Idempotency-Replayed") != "true" {
 			t.Errorf("%s: %s, then %d %s", operation, first.Text, again.Status, again.Text)
 		}
 		if all := do[[]linkData](d, "viewer", "links/list", `{}`); len(all) != 1 {
@@ -228,7 +238,8 @@ func TestAnUpsertSaysWhetherTheLinkIsNew(t *testing.T) {
 	first := do[linkData](d, "editor", "links/upsert", `{"url":"https://example.com/1","externalId":"x"}`)
 	second := do[linkData](d, "editor", "links/upsert", `{"url":"https://example.com/2","externalId":"x"}`)
 	kept := do[linkData](d, "editor", "links/upsert", `{"externalId":"x","name":"n"}`)
-	if !first.Created || second.Created || second.ID != first.ID || second.Version != 2 || kept.URL != "https://example.com/2" {
+	if !first.Created || second.Created || second.ID != first.ID || second.Version != 2 ||
+		kept.URL != "https://example.com/2" {
 		t.Errorf("%+v, then %+v, then %+v", first, second, kept)
 	}
 	d.rejected("editor", "links/upsert", `{"externalId":"y"}`, 400, apierr.Validation)
@@ -263,7 +274,10 @@ func TestASlugIsSaidToBeFreeOrWhyNot(t *testing.T) {
 		Available bool
 		Reason    string
 	}
-	for slug, want := range map[string]check{"summer": {Available: true}, "SALE": {Reason: "taken"}, "admin": {Reason: "reserved"}, "a/b": {Reason: "invalid_slug"}} {
+	for slug, want := range map[string]check{
+		"summer": {Available: true}, "SALE": {Reason: "taken"}, "admin": {Reason: "reserved"},
+		"a/b": {Reason: "invalid_slug"},
+	} {
 		if got := do[check](d, "viewer", "links/checkSlug", fmt.Sprintf(`{"slug":%q}`, slug)); got != want {
 			t.Errorf("%s: %+v, want %+v", slug, got, want)
 		}
@@ -283,7 +297,8 @@ func TestFoldersAndTagsSortLinks(t *testing.T) {
 	d.rejected("editor", "linkFolders/create", `{"name":"ads"}`, 409, apierr.Conflict)
 	d.rejected("editor", "linkFolders/create", `{"name":"`+strings.Repeat("n", 81)+`"}`, 400, apierr.Validation)
 	d.rejected("viewer", "linkFolders/create", `{"name":"x"}`, 403, apierr.Forbidden)
-	in := do[linkData](d, "editor", "links/create", fmt.Sprintf(`{"url":"https://example.com","folderId":%q,"tags":["b","a","b"]}`, folder.ID))
+	in := do[linkData](d, "editor", "links/create",
+		fmt.Sprintf(`{"url":"https://example.com","folderId":%q,"tags":["b","a","b"]}`, folder.ID))
 	out := do[linkData](d, "editor", "links/create", `{"url":"https://example.com","tags":["b"]}`)
 	if diff := cmp.Diff([]string{"b", "a"}, in.Tags); diff != "" {
 		t.Errorf("tags (-want +got):\n%s", diff)
@@ -292,7 +307,8 @@ func TestFoldersAndTagsSortLinks(t *testing.T) {
 	slices.Sort(oldest) // the ids of one millisecond are in no order
 	for filter, want := range map[string][]string{
 		`{}`: {oldest[1], oldest[0]}, `{"sort":"createdAt"}`: oldest, fmt.Sprintf(`{"folderId":%q}`, folder.ID): {in.ID},
-		`{"folderId":null}`: {out.ID}, `{"tag":"a"}`: {in.ID}, `{"search":"` + in.Slug[:4] + `"}`: {in.ID}, `{"status":"disabled"}`: nil,
+		`{"folderId":null}`: {out.ID}, `{"tag":"a"}`: {in.ID}, `{"search":"` + in.Slug[:4] + `"}`: {in.ID},
+		`{"status":"disabled"}`: nil,
 	} {
 		var got []string
 		for _, l := range do[[]linkData](d, "viewer", "links/list", filter) {
@@ -318,10 +334,12 @@ func TestFoldersAndTagsSortLinks(t *testing.T) {
 	if !first.Pagination.HasMore {
 		t.Fatalf("the first page: %s", first.Text)
 	}
-	if got := do[[]tag](d, "viewer", "links/tags", fmt.Sprintf(`{"limit":1,"cursor":%q}`, *first.Pagination.NextCursor)); len(got) != 1 || got[0] != (tag{"b", 2}) {
+	if got := do[[]tag](d, "viewer", "links/tags", fmt.Sprintf(`{"limit":1,"cursor":%q}`,
+		*first.Pagination.NextCursor)); len(got) != 1 || got[0] != (tag{"b", 2}) {
 		t.Errorf("the second page: %+v", got)
 	}
-	do[struct{ ID string }](d, "editor", "linkFolders/update", fmt.Sprintf(`{"id":%q,"name":"Posts","version":%d}`, folder.ID, folder.Version))
+	do[struct{ ID string }](d, "editor", "linkFolders/update", fmt.Sprintf(`{"id":%q,"name":"Posts","version":%d}`,
+		folder.ID, folder.Version))
 	d.rejected("stranger", "linkFolders/delete", fmt.Sprintf(`{"id":%q}`, folder.ID), 404, apierr.NotFound)
 	do[struct{ ID string }](d, "editor", "linkFolders/delete", fmt.Sprintf(`{"id":%q}`, folder.ID))
 	if got := do[linkData](d, "viewer", "links/get", fmt.Sprintf(`{"id":%q}`, in.ID)); got.FolderID != "" {
@@ -358,7 +376,8 @@ func TestTargetsOfALinkAreKeptAndReplacedWhole(t *testing.T) {
 		t.Errorf("made and read (-made +read):\n%s", diff)
 	}
 	first := read.Rules[0]
-	if first.ID != "dach" || first.Conditions[0].Value[0] != "DE" || first.Conditions[1].At == nil || read.Rules[1].ID == "" ||
+	if first.ID != "dach" || first.Conditions[0].Value[0] != "DE" || first.Conditions[1].At == nil ||
+		read.Rules[1].ID == "" ||
 		read.Variants[0].ID == "" || read.Variants[1].Weight != 10000 || read.Preview["title"] != "Sale" {
 		t.Errorf("%+v", read)
 	}
@@ -369,22 +388,26 @@ func TestTargetsOfALinkAreKeptAndReplacedWhole(t *testing.T) {
 	if diff := cmp.Diff(read, kept); diff != "" {
 		t.Errorf("after a change of the name (-want +got):\n%s", diff)
 	}
-	bare := do[targets](d, "editor", "links/update", fmt.Sprintf(`{"id":%q,"rules":[],"variants":[],"preview":{}}`, made.ID))
+	bare := do[targets](d, "editor", "links/update",
+		fmt.Sprintf(`{"id":%q,"rules":[],"variants":[],"preview":{}}`, made.ID))
 	if len(bare.Rules) != 0 || len(bare.Variants) != 0 || len(bare.Preview) != 0 {
 		t.Errorf("after they were taken away: %+v", bare)
 	}
 	const rule = `{"url":"https://example.com","conditions":[{"field":"city","op":"in","value":["x"]}]}`
 	for body, field := range map[string]string{
-		`"rules":[` + rule + `,` + rule + `,{"url":"https://example.com","conditions":[{"field":"country","op":"in","value":["DE","Germany"]}]}]`: "rules[2].conditions[0].value[1]",
-		`"rules":[{"url":"https://example.com","conditions":[{"field":"city","op":"in"}]}]`:                                                       "rules[0].conditions[0].value",
-		`"rules":[{"url":"https://example.com","conditions":[{"field":"moon","op":"in","value":["x"]}]}]`:                                         "rules[0].conditions[0].field",
-		`"rules":[{"url":"https://example.com","conditions":[]}]`:                                                                                 "rules[0].conditions",
-		`"rules":[{"url":"javascript:x","conditions":[{"field":"city","op":"in","value":["x"]}]}]`:                                                "rules[0].url",
-		`"rules":[` + strings.Repeat(rule+",", 20) + rule + `]`:                                                                                   "rules",
-		`"variants":[{"url":"https://example.com","weight":1}]`:                                                                                   "variants",
-		`"variants":[{"url":"https://example.com","weight":1},{"url":"https://example.com","weight":10001}]`:                                      "variants[1].weight",
-		`"preview":{"title":"` + strings.Repeat("n", 201) + `"}`:                                                                                  "preview.title",
-		`"preview":{"imageUrl":"https://go.example.com/x"}`:                                                                                       "preview.imageUrl",
+		`"rules":[` + rule + `,` + rule +
+			`,{"url":"https://example.com","conditions":[{"field":"country","op":"in","value":["DE","Germany"]}]}]`: "rules[2].conditions[0].value[1]",
+		`"rules":[{"url":"https://example.com","conditions":[{"field":"city","op":"in"}]}]`:               "rules[0].conditions[0].value",
+		`"rules":[{"url":"https://example.com","conditions":[{"field":"moon","op":"in","value":["x"]}]}]`: "rules[0].conditions[0].field",
+		`"rules":[{"url":"https://example.com","conditions":[]}]`:                                         "rules[0].conditions",
+		`"rules":[{"url":"javascript:x","conditions":[{"field":"city","op":"in","value":["x"]}]}]`:        "rules[0].url",
+		`"rules":[` + strings.Repeat(rule+",", 20) + rule +
+			`]`: "rules",
+		`"variants":[{"url":"https://example.com","weight":1}]`:                                              "variants",
+		`"variants":[{"url":"https://example.com","weight":1},{"url":"https://example.com","weight":10001}]`: "variants[1].weight",
+		`"preview":{"title":"` + strings.Repeat("n", 201) +
+			`"}`: "preview.title",
+		`"preview":{"imageUrl":"https://go.example.com/x"}`: "preview.imageUrl",
 	} {
 		r := d.rejected("editor", "links/update", fmt.Sprintf(`{"id":%q,%s}`, made.ID, body), 400, apierr.Validation)
 		if len(r.Details) == 0 || r.Details[0].Field != field {
@@ -402,7 +425,8 @@ func TestTheQRCodeOfALinkIsAPictureAsText(t *testing.T) {
 		Base64         []byte
 	}
 	for with, want := range map[string]string{
-		``: "<svg ", `,"format":"svg","size":64`: "<svg ", `,"format":"png"`: "\x89PNG", `,"format":"png","size":2048`: "\x89PNG",
+		``: "<svg ", `,"format":"svg","size":64`: "<svg ", `,"format":"png"`: "\x89PNG",
+		`,"format":"png","size":2048`: "\x89PNG",
 	} {
 		got := do[code](d, "viewer", "links/qr", fmt.Sprintf(`{"id":%q%s}`, made.ID, with))
 		if !strings.HasPrefix(string(got.Base64), want) || got.URL != "https://go.example.com/sale?qr=1" ||

@@ -10,18 +10,21 @@ import (
 )
 
 // keysStay is what is said of the keys of who goes.
-const keysStay = "API keys that the person made go on working, unless revokeKeys ends them in the same call; the answer and the audit name them."
+const keysStay = "API keys that the person made go on working, unless revokeKeys ends them in the same call; the " +
+	"answer and the audit name them."
 
 func (o *Organizations) members() []rpc.Operation {
 	return []rpc.Operation{
-		rpc.Op(rpc.Spec{Name: "listMembers", Summary: "List who belongs to the organization", Class: auth.ViewMembers}, o.listMembers),
+		rpc.Op(rpc.Spec{Name: "listMembers", Summary: "List who belongs to the organization", Class: auth.ViewMembers},
+			o.listMembers),
 		rpc.Op(rpc.Spec{
 			Name: "setMemberRole", Summary: "Give a member another role", Class: auth.ManageMembers, Audit: "member.updated",
 			Detail: "Only owners make owners and change what owners are; the last owner stays one.",
 		}, o.setMemberRole),
 		rpc.Op(rpc.Spec{
 			Name: "removeMember", Summary: "Take a member's place away", Class: auth.ManageMembers, Audit: "member.removed",
-			Detail: "The person's account and their places in other organizations stay; invitations that they sent end. " + keysStay,
+			Detail: "The person's account and their places in other organizations stay; invitations that they sent end. " +
+				keysStay,
 		}, o.removeMember),
 		rpc.Op(rpc.Spec{
 			Name: "leave", Summary: "Give up one's own place", Class: auth.ViewMembers, Audit: "member.removed",
@@ -89,7 +92,9 @@ func departed(made *org.MadeKeys, err error) (*departureBody, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := &departureBody{APIKeys: make([]KeyBody, len(made.Keys)), APIKeysTotal: made.Total, APIKeysRevoked: made.Revoked}
+	body := &departureBody{
+		APIKeys: make([]KeyBody, len(made.Keys)), APIKeysTotal: made.Total, APIKeysRevoked: made.Revoked,
+	}
 	now := time.Now()
 	for i, k := range made.Keys {
 		body.APIKeys[i] = NewKeyBody(k, now)

@@ -10,8 +10,10 @@ import (
 
 func (s *Websites) moving() rpc.Operation {
 	return rpc.Op(rpc.Spec{
-		Name: "move", Summary: "Hand a website over to another organization", Class: auth.OwnOrganization, Audit: "website.moved",
-		Detail: "For who owns both. Everything stored of the website goes with it, its ids and settings stay. Within a second the other organization's " +
+		Name: "move", Summary: "Hand a website over to another organization", Class: auth.OwnOrganization,
+		Audit: "website.moved",
+		Detail: "For who owns both. Everything stored of the website goes with it, its ids and settings stay. Within a " +
+			"second the other organization's " +
 			"members and keys reach it and these do not any more; API keys that are limited to it are revoked. " +
 			"Events count for the organization that they were received for. The audit of both organizations tells of it.",
 	}, s.move)

@@ -28,14 +28,30 @@ func (o *Organizations) Resource() rpc.Resource {
 			{Err: org.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
 			{Err: quota.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
 			{Err: org.ErrMemberNotFound, Code: apierr.NotFound, Message: "Member not found"},
-			{Err: org.ErrInvitationNotFound, Code: apierr.NotFound, Message: "The invitation is unknown, past, used already or for another e-mail address"},
+			{
+				Err:     org.ErrInvitationNotFound,
+				Code:    apierr.NotFound,
+				Message: "The invitation is unknown, past, used already or for another e-mail address",
+			},
 			{Err: managed.ErrChanged, Code: apierr.Conflict},
 			{Err: org.ErrNotDeleted, Code: apierr.Conflict, Message: "The organization is not deleted"},
 			{Err: org.ErrSlugTaken, Code: apierr.Conflict, Message: "Another organization has this slug"},
-			{Err: org.ErrLastOwner, Code: apierr.Conflict, Message: "An organization keeps at least one owner; make somebody else an owner first"},
+			{
+				Err:     org.ErrLastOwner,
+				Code:    apierr.Conflict,
+				Message: "An organization keeps at least one owner; make somebody else an owner first",
+			},
 			{Err: org.ErrMemberExists, Code: apierr.Conflict, Message: "The person is a member already"},
-			{Err: org.ErrTooManyInvitations, Code: apierr.Conflict, Message: "There are 100 open invitations already, which is as many as an organization may have"},
-			{Err: org.ErrTooManyMemberships, Code: apierr.Conflict, Message: "The person belongs to as many organizations as anybody may"},
+			{
+				Err:     org.ErrTooManyInvitations,
+				Code:    apierr.Conflict,
+				Message: "There are 100 open invitations already, which is as many as an organization may have",
+			},
+			{
+				Err:     org.ErrTooManyMemberships,
+				Code:    apierr.Conflict,
+				Message: "The person belongs to as many organizations as anybody may",
+			},
 		},
 		Operations: slices.Concat(o.settings(), o.ownership(), o.usage(), o.members(), o.invitations()),
 	}
@@ -45,7 +61,8 @@ func (o *Organizations) settings() []rpc.Operation {
 	return []rpc.Operation{
 		rpc.Op(rpc.Spec{Name: "get", Summary: "Read the organization's settings", Class: auth.ViewOrganization}, o.get),
 		rpc.Op(rpc.Spec{
-			Name: "update", Summary: "Change the organization's settings", Class: auth.ManageOrganization, Audit: "organization.updated",
+			Name: "update", Summary: "Change the organization's settings", Class: auth.ManageOrganization,
+			Audit:  "organization.updated",
 			Detail: "What is absent stays; null removes the slug or the logo.",
 		}, o.update),
 	}
@@ -74,8 +91,9 @@ func (o *Organizations) body(ctx context.Context, found *org.Organization) (*org
 		return nil, err
 	}
 	return &organizationBody{
-		ID: found.ID, Name: found.Name, Slug: wire.OrNull(found.Slug), LogoURL: wire.OrNull(found.LogoURL), Defaults: defaultsBody{found.Timezone},
-		Quota: newQuotaBody(standing), CreatedBy: wire.OrNull(found.CreatedBy), Version: found.Version,
+		ID: found.ID, Name: found.Name, Slug: wire.OrNull(found.Slug), LogoURL: wire.OrNull(found.LogoURL),
+		Defaults: defaultsBody{found.Timezone},
+		Quota:    newQuotaBody(standing), CreatedBy: wire.OrNull(found.CreatedBy), Version: found.Version,
 		CreatedAt: rpc.At(found.CreatedAt), UpdatedAt: rpc.At(found.UpdatedAt),
 	}, nil
 }

@@ -13,12 +13,14 @@ func (o *Organizations) ownership() []rpc.Operation {
 	return []rpc.Operation{
 		rpc.Op(rpc.Spec{
 			Name: "list", Summary: "List the organizations that one belongs to", Class: auth.Account,
-			Detail: "Oldest place first; there are at most 100, on one page. Calls name the one they act in with organizationId. " +
+			Detail: "Oldest place first; there are at most 100, on one page. Calls name the one they act in with " +
+				"organizationId. " +
 				"With deleted, those that one owned and can restore.",
 		}, o.list),
 		rpc.Op(rpc.Spec{
 			Name: "create", Summary: "Make an organization", Class: auth.Account, Audit: "organization.created", Creates: true,
-			Detail: "Whoever makes it is its owner. Where session.sign_up is not open, only who owns an organization may make another one.",
+			Detail: "Whoever makes it is its owner. Where session.sign_up is not open, only who owns an organization may " +
+				"make another one.",
 		}, o.create),
 		rpc.Op(rpc.Spec{
 			Name: "transferOwnership", Summary: "Hand one's ownership over to another member", Class: auth.OwnOrganization,
@@ -27,12 +29,14 @@ func (o *Organizations) ownership() []rpc.Operation {
 		}, o.transfer),
 		rpc.Op(rpc.Spec{
 			Name: "delete", Summary: "Delete an organization", Class: auth.OwnOrganization, Audit: "organization.deleted",
-			Detail: "Within a second its API keys, its members, its websites' events and all queries are refused, and nothing of it is seen any more. " +
+			Detail: "Within a second its API keys, its members, its websites' events and all queries are refused, and " +
+				"nothing of it is seen any more. " +
 				"Open invitations end. Its owners can restore the rest for 30 days; after that everything of it is erased.",
 		}, o.delete),
 		rpc.Op(rpc.Spec{
 			Name: "restore", Summary: "Restore a deleted organization", Class: auth.Account, Audit: "organization.restored",
-			Detail: "For those who owned it. Members, websites and API keys are as they were, and known everywhere within some seconds; invitations are not restored.",
+			Detail: "For those who owned it. Members, websites and API keys are as they were, and known everywhere within " +
+				"some seconds; invitations are not restored.",
 		}, o.restore),
 	}
 }
@@ -51,7 +55,9 @@ type membershipsInput struct {
 	Deleted bool `json:"deleted,omitempty" doc:"List the organizations that one can restore instead."`
 }
 
-func (o *Organizations) list(ctx context.Context, call *rpc.Call, in *membershipsInput) (*rpc.List[ownMembershipBody], error) {
+func (o *Organizations) list(
+	ctx context.Context, call *rpc.Call, in *membershipsInput,
+) (*rpc.List[ownMembershipBody], error) {
 	read := o.Service.Memberships
 	if in.Deleted {
 		read = o.Service.Deleted
@@ -62,7 +68,10 @@ func (o *Organizations) list(ctx context.Context, call *rpc.Call, in *membership
 	}
 	bodies := make([]ownMembershipBody, len(memberships))
 	for i, p := range memberships {
-		bodies[i] = ownMembershipBody{ID: p.OrganizationID, Name: p.Organization, Role: string(p.Role), JoinedAt: rpc.At(p.CreatedAt), DeletedAt: rpc.At(p.DeletedAt)}
+		bodies[i] = ownMembershipBody{
+			ID: p.OrganizationID, Name: p.Organization, Role: string(p.Role), JoinedAt: rpc.At(p.CreatedAt),
+			DeletedAt: rpc.At(p.DeletedAt),
+		}
 		if !p.DeletedAt.IsZero() {
 			bodies[i].RestorableUntil = rpc.At(p.DeletedAt.Add(org.RestoreFor))
 		}

@@ -76,8 +76,10 @@ func TestAnOwnerHandsTheOrganizationOver(t *testing.T) {
 	for _, who := range []string{"admin", "editor", "viewer"} {
 		d.rejected(who, "organization/transferOwnership", `{"userId":"usr_admin"}`, 403, apierr.Forbidden)
 	}
-	got := do[struct{ Owner, FormerOwner struct{ UserID, Role string } }](d, "owner", "organization/transferOwnership", `{"userId":"usr_editor"}`)
-	if got.Owner.UserID != "usr_editor" || got.Owner.Role != "owner" || got.FormerOwner.UserID != "usr_owner" || got.FormerOwner.Role != "admin" {
+	got := do[struct{ Owner, FormerOwner struct{ UserID, Role string } }](d, "owner", "organization/transferOwnership",
+		`{"userId":"usr_editor"}`)
+	if got.Owner.UserID != "usr_editor" || got.Owner.Role != "owner" || got.FormerOwner.UserID != "usr_owner" ||
+		got.FormerOwner.Role != "admin" {
 		t.Errorf("transferOwnership: %+v", got)
 	}
 	people, err := d.db.ListPeople(t.Context(), d.own.ID, "", 0)
@@ -85,12 +87,16 @@ func TestAnOwnerHandsTheOrganizationOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range people {
-		if want := map[string]org.Role{"usr_editor": org.RoleOwner, "usr_owner": org.RoleAdmin, "usr_admin": org.RoleAdmin, "usr_viewer": org.RoleViewer}[p.UserID]; p.Role != want {
+		if want := map[string]org.Role{
+			"usr_editor": org.RoleOwner, "usr_owner": org.RoleAdmin, "usr_admin": org.RoleAdmin, "usr_viewer": org.RoleViewer,
+		}[p.UserID]; p.Role != want {
 			t.Errorf("%s is %s, want %s", p.UserID, p.Role, want)
 		}
 	}
-	entries, err := d.db.AuditEntries(t.Context(), audit.Filter{OrganizationID: d.own.ID, Action: "organization.ownershipTransferred"})
-	if err != nil || len(entries) != 1 || entries[0].Changes["owner"] != (audit.Change{From: "usr_owner", To: "usr_editor"}) {
+	entries, err := d.db.AuditEntries(t.Context(),
+		audit.Filter{OrganizationID: d.own.ID, Action: "organization.ownershipTransferred"})
+	if err != nil || len(entries) != 1 ||
+		entries[0].Changes["owner"] != (audit.Change{From: "usr_owner", To: "usr_editor"}) {
 		t.Errorf("entries %+v, %v", entries, err)
 	}
 }

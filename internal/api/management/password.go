@@ -19,19 +19,22 @@ func (p *Passwords) Resource() rpc.Resource {
 		Failures: accountFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "change", Summary: "Change one's password", Class: auth.Account, Limit: ratelimit.SignIn, Audit: "user.passwordChanged",
+				Name: "change", Summary: "Change one's password", Class: auth.Account, Limit: ratelimit.SignIn,
+				Audit: "user.passwordChanged",
 				Detail: "All of the person's sessions end; the answer sets the cookie of a new one. A wrong " +
 					"currentPassword counts as a failed sign-in of this client; those of others keep nobody from " +
 					"this.",
 			}, p.change),
 			rpc.Op(rpc.Spec{
-				Name: "forgot", Summary: "Have the permission to set a new password mailed", Class: auth.Public, Limit: ratelimit.SignIn,
+				Name: "forgot", Summary: "Have the permission to set a new password mailed", Class: auth.Public,
+				Limit: ratelimit.SignIn,
 				Audit: "user.passwordResetRequested",
 				Detail: "The answer is the same, and as fast, whether there is an account or not. The permission is " +
 					"good for an hour. Where the installation sends no mail the answer is 403.",
 			}, p.forgot),
 			rpc.Op(rpc.Spec{
-				Name: "reset", Summary: "Set a new password with a mailed token", Class: auth.Public, Limit: ratelimit.SignIn, Audit: "user.passwordReset",
+				Name: "reset", Summary: "Set a new password with a mailed token", Class: auth.Public, Limit: ratelimit.SignIn,
+				Audit: "user.passwordReset",
 				Detail: "All of the person's sessions end, and other permissions with them. It signs nobody in, but " +
 					"the answer sets the cookie by which the account knows the client: whoever else has failed to " +
 					"sign in does not keep it out.",

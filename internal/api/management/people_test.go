@@ -42,13 +42,18 @@ func newMailingHouse(t *testing.T, site httpkit.Site, mail session.Mailer) *fixt
 		Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}),
 		Log:       slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
-	organizations := org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, Deletions: d.db, AnyoneCreates: true, Attempts: d.db, Mail: mail})
+	organizations := org.NewService("", org.Deps{
+		Store: d.db, Invitations: d.db, Ownership: d.db, Deletions: d.db, AnyoneCreates: true, Attempts: d.db, Mail: mail,
+	})
 	deps := d.deps()
 	deps.Sessions, deps.Passwords = management.Sessions{Service: sessions}, management.Passwords{Service: sessions}
 	deps.Accounts = management.Accounts{Service: sessions}
-	deps.Organizations = management.Organizations{Service: organizations, Quotas: quota.NewService(quota.Config{}, d.db, d, nil)}
+	deps.Organizations = management.Organizations{
+		Service: organizations, Quotas: quota.NewService(quota.Config{}, d.db, d, nil),
+	}
 	deps.Websites.Organizations = organizations
-	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query, Site: site}, httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query, Site: site},
+		httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	d.identifier = &rpc.Identifier{Keys: d.access, Sessions: sessions, Site: &site}
 	mount(t, d.app, management.Resources(deps), rpc.Deps{Identifier: d.identifier, Log: slog.New(slog.DiscardHandler)})
 	return d
@@ -79,7 +84,8 @@ type signedIn struct {
 	Organizations []struct{ ID, Name, Role string }
 }
 
-var setCookie = regexp.MustCompile(`^millrace_session=([A-Za-z0-9_-]{43}); Path=/; Max-Age=7200; HttpOnly; SameSite=Lax$`)
+var setCookie = regexp.MustCompile(
+	`^millrace_session=([A-Za-z0-9_-]{43}); Path=/; Max-Age=7200; HttpOnly; SameSite=Lax$`)
 
 var setDevice = regexp.MustCompile(`^millrace_device=[\w-]{43}; Path=/; Max-Age=15552000; HttpOnly; SameSite=Lax$`)
 
@@ -116,7 +122,8 @@ func TestSomebodySignsUpInAndOut(t *testing.T) {
 	d := newHouse(t, httpkit.Site{})
 	ann := d.signUp("ann", "")
 	in := do[signedIn](d, ann.token, "session/get", "{}")
-	if in.User.Email != "ann@example.com" || len(in.Organizations) != 1 || in.Organizations[0].Role != "owner" || in.Organizations[0].Name != "ann" {
+	if in.User.Email != "ann@example.com" || len(in.Organizations) != 1 || in.Organizations[0].Role != "owner" ||
+		in.Organizations[0].Name != "ann" {
 		t.Errorf("session/get: %+v", in)
 	}
 	r := d.call("", "session/signIn", annSignsIn)
@@ -149,7 +156,8 @@ func TestTheCookieOfAnHTTPSHostIsForItAlone(t *testing.T) {
 	t.Parallel()
 	d := newHouse(t, httpkit.Site{PublicURL: "https://api.example.com"})
 	r := d.call("", "session/signUp", `{"email":"ann@example.com","name":"Ann","password":"correct horse"}`)
-	want := regexp.MustCompile(`^__Host-millrace_session=[A-Za-z0-9_-]{43}; Path=/; Max-Age=7200; HttpOnly; Secure; SameSite=Lax$`)
+	want := regexp.MustCompile(
+		`^__Host-millrace_session=[A-Za-z0-9_-]{43}; Path=/; Max-Age=7200; HttpOnly; Secure; SameSite=Lax$`)
 	if c := r.Header.Get("Set-Cookie"); !want.MatchString(c) {
 		t.Errorf("%d %s, cookie %q", r.Status, r.Text, c)
 	}
@@ -161,7 +169,8 @@ func TestAResponseDoesNotTellWhetherThereIsAnAccount(t *testing.T) {
 	d.signUp("ann", "")
 	id := regexp.MustCompile(`"requestId":"[^"]*"`)
 	response := func(email string) string {
-		r := d.rejected("", "session/signIn", fmt.Sprintf(`{"email":%q,"password":"wrong horse"}`, email), 401, apierr.AuthRequired)
+		r := d.rejected("", "session/signIn", fmt.Sprintf(`{"email":%q,"password":"wrong horse"}`, email),
+			401, apierr.AuthRequired)
 		if r.Header.Get("Set-Cookie") != "" {
 			t.Errorf("%s: it sets a cookie", email)
 		}
@@ -203,7 +212,8 @@ func TestAnotherSitesPageSignsNobodyIn(t *testing.T) {
 	d := newHouse(t, httpkit.Site{})
 	d.signUp("ann", "")
 	for header, value := range map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"} {
-		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/rpc/session/signIn", strings.NewReader(annSignsIn))
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/rpc/session/signIn",
+			strings.NewReader(annSignsIn))
 		req.Header.Set(header, value)
 		resp, err := d.app.Test(req, -1)
 		if err != nil {
@@ -223,17 +233,25 @@ func TestBadInputIsRejectedByItsField(t *testing.T) {
 	long := strings.Repeat("x", 1025)
 	for _, tc := range []struct{ who, operation, body, field string }{
 		{"", "session/signUp", `{"email":"x","name":"X","password":"correct horse"}`, "email"},
-		{"", "session/signUp", `{"email":"x@example.com\nBcc: y@example.com","name":"X","password":"correct horse"}`, "email"},
+		{
+			"", "session/signUp", `{"email":"x@example.com\nBcc: y@example.com","name":"X","password":"correct horse"}`, "email",
+		},
 		{"", "session/signUp", `{"email":"x@example.com","name":"\u202eX","password":"correct horse"}`, "name"},
 		{"", "session/signUp", `{"email":"x@example.com","name":"X","password":"1234567"}`, "password"},
 		{"", "session/signUp", `{"email":"x@example.com","name":"X","password":"` + long + `"}`, "password"},
-		{"", "session/signUp", `{"email":"x@example.com","name":"X","password":"` + strings.Repeat("ü", 1000) + `"}`, "password"},
+		{
+			"", "session/signUp", `{"email":"x@example.com","name":"X","password":"` + strings.Repeat("ü", 1000) + `"}`,
+			"password",
+		},
 		{"", "session/signUp", `{"email":"x@example.com","name":"X","password":"correct horse","role":"owner"}`, "role"},
 		{"", "session/signIn", `{"email":5,"password":"x"}`, "email"},
 		{"", "session/signIn", `{"email":"` + strings.Repeat("x", 255) + `","password":"x"}`, "email"},
 		{"", "password/reset", `{"token":"x","newPassword":"correct horse"}`, "token"},
 		{ann.token, "password/change", `{"currentPassword":"wrong","newPassword":"correct horse"}`, "currentPassword"},
-		{ann.token, "password/change", `{"currentPassword":"correct horse","newPassword":"` + strings.Repeat("ü", 1000) + `"}`, "newPassword"},
+		{
+			ann.token, "password/change",
+			`{"currentPassword":"correct horse","newPassword":"` + strings.Repeat("ü", 1000) + `"}`, "newPassword",
+		},
 		{ann.token, "organization/update", `{"slug":"Not a slug"}`, "slug"},
 		{ann.token, "organization/update", `{"logoUrl":"javascript:alert(1)"}`, "logoUrl"},
 		{ann.token, "organization/update", `{"defaults":{"timezone":"Mars/Olympus"}}`, "defaults.timezone"},
@@ -267,7 +285,9 @@ func TestAnOrganizationsSettingsAreChanged(t *testing.T) {
 	if o.Name != "Acme" || *o.Slug != "acme" || o.Defaults.Timezone != "Europe/Berlin" || o.Version != 2 {
 		t.Errorf("organization/update: %+v", o)
 	}
-	for domain, timezone := range map[string]string{`"a.example"`: "Europe/Berlin", `"b.example","timezone":"UTC"`: "UTC"} {
+	for domain, timezone := range map[string]string{
+		`"a.example"`: "Europe/Berlin", `"b.example","timezone":"UTC"`: "UTC",
+	} {
 		w := do[struct{ Timezone string }](d, ann.token, "websites/create", `{"name":"Shop","domain":`+domain+`}`)
 		if w.Timezone != timezone {
 			t.Errorf("a new website is in %s, want %s", w.Timezone, timezone)
@@ -280,8 +300,11 @@ func TestAnOrganizationsSettingsAreChanged(t *testing.T) {
 		t.Errorf("after null: %+v", o)
 	}
 	for _, operation := range []string{"get", "update", "listMembers", "inviteMember", "listInvitations", "leave"} {
-		body := map[string]string{"update": `,"name":"Mine"`, "inviteMember": `,"email":"x@example.com","role":"viewer"`}[operation]
-		d.rejected(bob.token, "organization/"+operation, fmt.Sprintf(`{"organizationId":%q%s}`, ann.organization, body), 404, apierr.NotFound)
+		body := map[string]string{
+			"update": `,"name":"Mine"`, "inviteMember": `,"email":"x@example.com","role":"viewer"`,
+		}[operation]
+		d.rejected(bob.token, "organization/"+operation,
+			fmt.Sprintf(`{"organizationId":%q%s}`, ann.organization, body), 404, apierr.NotFound)
 	}
 }
 
@@ -289,7 +312,8 @@ func TestAKeyReachesTheSettingsWithItsScopeAndNeverThePeople(t *testing.T) {
 	t.Parallel()
 	d := newHouse(t, httpkit.Site{})
 	config, data := d.key("", string(auth.ScopeManageConfig)), d.key("", string(auth.ScopeReadData))
-	if o := do[organization](d, config, "organization/update", `{"name":"By key"}`); o.ID != d.own.ID || o.Name != "By key" {
+	if o := do[organization](d, config, "organization/update",
+		`{"name":"By key"}`); o.ID != d.own.ID || o.Name != "By key" {
 		t.Errorf("organization/update: %+v", o)
 	}
 	d.rejected(data, "organization/get", `{}`, 403, apierr.Forbidden)
@@ -310,7 +334,8 @@ type invitation struct {
 
 func (d *fixture) invite(by person, email, role string) invitation {
 	d.t.Helper()
-	return do[invitation](d, by.token, "organization/inviteMember", fmt.Sprintf(`{"organizationId":%q,"email":%q,"role":%q}`, by.organization, email, role))
+	return do[invitation](d, by.token, "organization/inviteMember",
+		fmt.Sprintf(`{"organizationId":%q,"email":%q,"role":%q}`, by.organization, email, role))
 }
 
 func TestPeopleAreInvitedChangedAndRemoved(t *testing.T) {
@@ -330,20 +355,24 @@ func TestPeopleAreInvitedChangedAndRemoved(t *testing.T) {
 	if !strings.Contains(open.Text, offer.ID) || strings.Contains(open.Text, *offer.Token) {
 		t.Errorf("listInvitations: %s", open.Text)
 	}
-	d.rejected(carl.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *offer.Token), 404, apierr.NotFound)
-	place := do[struct{ ID, Role string }](d, bob.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *offer.Token))
+	d.rejected(carl.token, "organization/acceptInvitation",
+		fmt.Sprintf(`{"token":%q}`, *offer.Token), 404, apierr.NotFound)
+	place := do[struct{ ID, Role string }](d, bob.token, "organization/acceptInvitation",
+		fmt.Sprintf(`{"token":%q}`, *offer.Token))
 	if place.ID != ann.organization || place.Role != "viewer" {
 		t.Errorf("acceptInvitation: %+v", place)
 	}
 	d.rejected(bob.token, "organization/acceptInvitation", fmt.Sprintf(`{"token":%q}`, *offer.Token), 404, apierr.NotFound)
-	d.rejected(ann.token, "organization/inviteMember", in(`,"email":"bob@example.com","role":"viewer"`), 409, apierr.Conflict)
+	d.rejected(ann.token, "organization/inviteMember",
+		in(`,"email":"bob@example.com","role":"viewer"`), 409, apierr.Conflict)
 
 	// The list comes in pages.
 	first := d.call(bob.token, "organization/listMembers", in(`,"limit":2`))
 	if !first.Pagination.HasMore || strings.Count(first.Text, "userId") != 2 {
 		t.Errorf("listMembers: %s", first.Text)
 	}
-	last := d.call(bob.token, "organization/listMembers", in(fmt.Sprintf(`,"limit":2,"cursor":%q`, *first.Pagination.NextCursor)))
+	last := d.call(bob.token, "organization/listMembers",
+		in(fmt.Sprintf(`,"limit":2,"cursor":%q`, *first.Pagination.NextCursor)))
 	if last.Pagination.HasMore || strings.Count(last.Text, "userId") != 1 || last.Pagination.NextCursor != nil {
 		t.Errorf("listMembers, second page: %s", last.Text)
 	}
@@ -356,8 +385,10 @@ func TestPeopleAreInvitedChangedAndRemoved(t *testing.T) {
 		d.rejected(carl.token, "organization/setMemberRole", body, 403, apierr.Forbidden)
 	}
 	d.rejected(carl.token, "organization/removeMember", in(fmt.Sprintf(`,"userId":%q`, ann.id)), 403, apierr.Forbidden)
-	d.rejected(carl.token, "organization/inviteMember", in(`,"email":"x@example.com","role":"owner"`), 403, apierr.Forbidden)
-	if got := do[struct{ Role string }](d, carl.token, "organization/setMemberRole", set(bob, "editor")); got.Role != "editor" {
+	d.rejected(carl.token, "organization/inviteMember",
+		in(`,"email":"x@example.com","role":"owner"`), 403, apierr.Forbidden)
+	if got := do[struct{ Role string }](d, carl.token, "organization/setMemberRole",
+		set(bob, "editor")); got.Role != "editor" {
 		t.Errorf("setMemberRole: %+v", got)
 	}
 	d.rejected(carl.token, "organization/removeMember", in(`,"userId":"usr_none"`), 404, apierr.NotFound)
@@ -374,7 +405,9 @@ func TestPeopleAreInvitedChangedAndRemoved(t *testing.T) {
 	gone := d.invite(carl, "x@example.com", "viewer")
 	do[struct{}](d, carl.token, "organization/revokeInvitation", in(fmt.Sprintf(`,"id":%q`, gone.ID)))
 	d.rejected(carl.token, "organization/revokeInvitation", in(fmt.Sprintf(`,"id":%q`, gone.ID)), 404, apierr.NotFound)
-	d.rejected("", "session/signUp", fmt.Sprintf(`{"email":"x@example.com","name":"X","password":"correct horse","invitation":%q}`, *gone.Token), 404, apierr.NotFound)
+	d.rejected("", "session/signUp",
+		fmt.Sprintf(`{"email":"x@example.com","name":"X","password":"correct horse","invitation":%q}`, *gone.Token), 404,
+		apierr.NotFound)
 }
 
 func TestOnlyWhoHasAVerifiedAddressHasInvitationsMailed(t *testing.T) {
@@ -444,14 +477,16 @@ func TestANewPasswordIsANewCookie(t *testing.T) {
 	d := newHouse(t, httpkit.Site{})
 	ann := d.signUp("ann", "")
 	other := d.cookie(d.call("", "session/signIn", annSignsIn))
-	next := d.cookie(d.call(ann.token, "password/change", `{"currentPassword":"correct horse","newPassword":"new password"}`))
+	next := d.cookie(d.call(ann.token, "password/change",
+		`{"currentPassword":"correct horse","newPassword":"new password"}`))
 	for _, old := range []string{ann.token, other} {
 		d.rejected(old, "session/get", "{}", 401, apierr.AuthRequired)
 	}
 	do[signedIn](d, next, "session/get", "{}")
 	d.rejected("", "session/signIn", annSignsIn, 401, apierr.AuthRequired)
 	d.rejected("", "password/forgot", `{"email":"ann@example.com"}`, 403, apierr.Forbidden) // no mail is sent here
-	d.rejected("", "session/signUp", `{"email":"ANN@example.com","name":"Ann","password":"correct horse"}`, 409, apierr.Conflict)
+	d.rejected("", "session/signUp",
+		`{"email":"ANN@example.com","name":"Ann","password":"correct horse"}`, 409, apierr.Conflict)
 }
 
 // What a client calls itself is kept with its session as with the audit's entries: no more

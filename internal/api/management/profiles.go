@@ -20,7 +20,8 @@ type Profiles struct {
 }
 
 // whatStays is said with every erasure of a visitor.
-const whatStays = "Stored under ids that were hashed with the salt of an earlier day, nothing can be found by anonymousId: those salts are destroyed. " +
+const whatStays = "Stored under ids that were hashed with the salt of an earlier day, nothing can be found by " +
+	"anonymousId: those salts are destroyed. " +
 	"Topics, dead letters and backups keep what they hold until their retention ends; none of it is stored again."
 
 // Resource returns the rows.
@@ -31,8 +32,10 @@ func (p *Profiles) Resource() rpc.Resource {
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Erase a visitor", Class: auth.EraseVisitors, Creates: true, Audit: "erasure.requested",
-				Detail: "Everything that was received of the visitor by now, and for two more seconds, since edges' clocks differ, in every table: events, vitals, errors, identities, traits and aliases. " +
-					"By profileId, which includes what came under the visitor ids that this profile alone was told to have; or by anonymousId, as sent or as stored. " +
+				Detail: "Everything that was received of the visitor by now, and for two more seconds, since edges' clocks " +
+					"differ, in every table: events, vitals, errors, identities, traits and aliases. " +
+					"By profileId, which includes what came under the visitor ids that this profile alone was told to have; or by " +
+					"anonymousId, as sent or as stored. " +
 					"It cannot be taken back. The answer comes before the rows are gone: follow it with erasures/get. " + whatStays,
 			}, p.delete),
 		},
@@ -43,7 +46,8 @@ func (p *Profiles) Resource() rpc.Resource {
 func (p *Profiles) Erasures() rpc.Resource {
 	return rpc.Resource{
 		Name: "erasures", Summary: "How far the erasure of visitors and websites got.",
-		Failures: append([]rpc.Failure{{Err: erasure.ErrNotFound, Code: apierr.NotFound, Message: "Erasure not found"}}, siteFailures...),
+		Failures: append(
+			[]rpc.Failure{{Err: erasure.ErrNotFound, Code: apierr.NotFound, Message: "Erasure not found"}}, siteFailures...),
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "get", Summary: "Follow an erasure", Class: auth.EraseVisitors,
@@ -51,7 +55,8 @@ func (p *Profiles) Erasures() rpc.Resource {
 			}, p.get),
 			rpc.Op(rpc.Spec{
 				Name: "list", Summary: "List erasures", Class: auth.EraseVisitors,
-				Detail: "Newest first, also those of websites whose restore period is over. A key that is limited to one website lists that one's only.",
+				Detail: "Newest first, also those of websites whose restore period is over. A key that is limited to one " +
+					"website lists that one's only.",
 			}, p.list),
 		},
 	}
@@ -117,7 +122,8 @@ func (p *Profiles) owner(ctx context.Context, call *rpc.Call, ref string) (strin
 	if ref == "" {
 		return call.OrganizationID(), nil
 	}
-	w, err := p.Websites.Get(ctx, managed.Target{OrganizationID: call.OrganizationID(), Only: call.Principal.WebsiteID, Ref: ref})
+	w, err := p.Websites.Get(ctx,
+		managed.Target{OrganizationID: call.OrganizationID(), Only: call.Principal.WebsiteID, Ref: ref})
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +153,9 @@ func (p *Profiles) get(ctx context.Context, call *rpc.Call, in *erasureRef) (*er
 }
 
 func (p *Profiles) list(ctx context.Context, call *rpc.Call, in *erasureList) (*rpc.List[erasureBody], error) {
-	filter := erasure.Filter{OrganizationID: call.OrganizationID(), OwnerID: call.Principal.WebsiteID, Limit: in.Size() + 1}
+	filter := erasure.Filter{
+		OrganizationID: call.OrganizationID(), OwnerID: call.Principal.WebsiteID, Limit: in.Size() + 1,
+	}
 	if in.WebsiteID != "" {
 		var err error
 		if filter.OwnerID, err = p.owner(ctx, call, in.WebsiteID); err != nil {

@@ -41,7 +41,8 @@ func TestAVisitorIsErasedByOneOfTwoIDs(t *testing.T) {
 		today := func() []string { return []string{time.Now().UTC().Format(time.DateOnly)} }
 		before := today() // which midnight may make yesterday
 		got := do[request](d, "admin", "profiles/delete", tc.body)
-		if got.Kind != tc.kind || got.State != "requested" || (got.WebsiteID != nil) != tc.website || got.DoneAt != nil || !strings.Contains(got.Note, "Topics") {
+		if got.Kind != tc.kind || got.State != "requested" || (got.WebsiteID != nil) != tc.website || got.DoneAt != nil ||
+			!strings.Contains(got.Note, "Topics") {
 			t.Errorf("%s: %+v", tc.body, got)
 		}
 		if tc.kind == "visitor" && !slices.Equal(got.HashedDays, before) && !slices.Equal(got.HashedDays, today()) {
@@ -73,17 +74,21 @@ func TestErasuresStayWithinTheTenant(t *testing.T) {
 	other := do[site](d, "owner", "websites/create", `{"name":"Blog","domain":"blog.example"}`)
 	mine := do[request](d, "owner", "profiles/delete", `{"websiteId":"`+w.ID+`","profileId":"anna"}`)
 
-	d.rejected("stranger", "profiles/delete", `{"websiteId":"`+w.ID+`","profileId":"anna"}`, http.StatusNotFound, apierr.NotFound)
+	d.rejected("stranger", "profiles/delete", `{"websiteId":"`+w.ID+`","profileId":"anna"}`,
+		http.StatusNotFound, apierr.NotFound)
 	d.rejected("stranger", "erasures/get", `{"id":"`+mine.ID+`"}`, http.StatusNotFound, apierr.NotFound)
 	d.rejected("stranger", "erasures/list", `{"websiteId":"`+w.ID+`"}`, http.StatusNotFound, apierr.NotFound)
 	d.rejected("owner", "erasures/get", `{"id":"era_none"}`, http.StatusNotFound, apierr.NotFound)
-	d.rejected("editor", "profiles/delete", `{"websiteId":"`+w.ID+`","profileId":"anna"}`, http.StatusForbidden, apierr.Forbidden)
+	d.rejected("editor", "profiles/delete", `{"websiteId":"`+w.ID+`","profileId":"anna"}`,
+		http.StatusForbidden, apierr.Forbidden)
 	d.rejected("", "profiles/delete", `{"profileId":"anna"}`, http.StatusUnauthorized, apierr.AuthRequired)
 
 	limited, global := d.key(w.ID, "manage:websites"), d.key("", "manage:websites")
 	d.rejected(d.key("", "read:data"), "profiles/delete", `{"profileId":"anna"}`, http.StatusForbidden, apierr.Forbidden)
-	d.rejected(limited, "profiles/delete", `{"websiteId":"`+other.ID+`","profileId":"anna"}`, http.StatusForbidden, apierr.AccessDenied)
-	if got := do[request](d, limited, "profiles/delete", `{"profileId":"ben"}`); got.WebsiteID == nil || *got.WebsiteID != w.ID {
+	d.rejected(limited, "profiles/delete", `{"websiteId":"`+other.ID+`","profileId":"anna"}`,
+		http.StatusForbidden, apierr.AccessDenied)
+	if got := do[request](d, limited, "profiles/delete", `{"profileId":"ben"}`); got.WebsiteID == nil ||
+		*got.WebsiteID != w.ID {
 		t.Errorf("a key of a website erases from %v", got.WebsiteID)
 	}
 	elsewhere := do[request](d, global, "profiles/delete", `{"websiteId":"`+other.ID+`","profileId":"anna"}`)

@@ -22,7 +22,8 @@ func (s *Flags) Segments() rpc.Resource {
 				Detail: "It names people, or has conditions, or both. " +
 					"A website's own is meant before the one of all websites that has the same key." + covers,
 			}, s.createSegment),
-			rpc.Op(rpc.Spec{Name: "get", Summary: "Read a segment", Class: auth.ViewFlags, Detail: "By its id or key." + covers}, s.getSegment),
+			rpc.Op(rpc.Spec{Name: "get", Summary: "Read a segment", Class: auth.ViewFlags, Detail: "By its id or key." + covers},
+				s.getSegment),
 			rpc.Op(rpc.Spec{
 				Name: "list", Summary: "List segments", Class: auth.ViewFlags, Detail: "Without who is in them." + covers,
 			}, s.listSegments),
@@ -109,7 +110,8 @@ type segmentBody struct {
 
 func newSegmentSummary(g *flag.Segment) SegmentSummary {
 	return SegmentSummary{
-		ID: g.ID, OrganizationID: g.OrganizationID, WebsiteID: wire.OrNull(g.WebsiteID), Version: g.Version, Key: g.Key(), Name: g.Name,
+		ID: g.ID, OrganizationID: g.OrganizationID, WebsiteID: wire.OrNull(g.WebsiteID), Version: g.Version, Key: g.Key(),
+		Name:        g.Name,
 		Description: wire.OrNull(g.Description),
 		CreatedAt:   rpc.At(g.CreatedAt), UpdatedAt: rpc.At(g.UpdatedAt), CreatedBy: wire.OrNull(g.CreatedBy),
 	}
@@ -123,7 +125,9 @@ func toldSegment(g *flag.Segment, err error) (*segmentBody, error) {
 }
 
 func newSegmentBody(g *flag.Segment) *segmentBody {
-	b := &segmentBody{SegmentSummary: newSegmentSummary(g), UserIDs: list(g.Definition.UserIDs), Emails: list(g.Definition.Emails)}
+	b := &segmentBody{
+		SegmentSummary: newSegmentSummary(g), UserIDs: list(g.Definition.UserIDs), Emails: list(g.Definition.Emails),
+	}
 	if c := g.Definition.Conditions; c != nil {
 		b.Conditions = &conditionsBody{*c}
 	}

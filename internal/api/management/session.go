@@ -21,7 +21,11 @@ var accountFailures = []rpc.Failure{
 	{Err: session.ErrPasswordChanged, Code: apierr.Conflict, Message: "The password has changed in the meantime"},
 	{Err: session.ErrVerified, Code: apierr.Conflict, Message: "The e-mail address is verified already"},
 	{Err: org.ErrEmailTaken, Code: apierr.Conflict, Message: "There is an account with this e-mail address already"},
-	{Err: org.ErrInvitationNotFound, Code: apierr.NotFound, Message: "The invitation is unknown, past, used already or for another e-mail address"},
+	{
+		Err:     org.ErrInvitationNotFound,
+		Code:    apierr.NotFound,
+		Message: "The invitation is unknown, past, used already or for another e-mail address",
+	},
 	{Err: org.ErrTooManyMemberships, Code: apierr.Conflict, Message: "You belong to as many organizations as anybody may"},
 }
 
@@ -32,14 +36,16 @@ func (s *Sessions) Resource() rpc.Resource {
 		Failures: accountFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "signUp", Summary: "Make an account and sign in", Class: auth.Public, Limit: ratelimit.SignIn, Audit: "user.created", Creates: true,
+				Name: "signUp", Summary: "Make an account and sign in", Class: auth.Public, Limit: ratelimit.SignIn,
+				Audit: "user.created", Creates: true,
 				Detail: "Whether anybody may, only who has an invitation, or nobody, is the setting session.sign_up. " +
 					"With an invitation the person gets the place that it offers, else an organization of their own. " +
 					"The answer sets the session's cookie. Where mail is sent, a token for account/verifyEmail is " +
 					"mailed to the address, unless the invitation was mailed there.",
 			}, s.signUp),
 			rpc.Op(rpc.Spec{
-				Name: "signIn", Summary: "Sign in with a password", Class: auth.Public, Limit: ratelimit.SignIn, Audit: "session.created",
+				Name: "signIn", Summary: "Sign in with a password", Class: auth.Public, Limit: ratelimit.SignIn,
+				Audit: "session.created",
 				Detail: "The answer sets the session's cookie; a session that the request came with ends. An unknown " +
 					"address and a wrong password get the same answer. After ten failures at once for an account " +
 					"from one network, thirty from a network or a hundred for an account one more is answered 429 " +
@@ -64,7 +70,8 @@ func (s *Sessions) Resource() rpc.Resource {
 				Name: "end", Summary: "End one of one's own sessions", Class: auth.Account, Audit: "session.ended",
 			}, s.end),
 			rpc.Op(rpc.Spec{
-				Name: "endOthers", Summary: "End all of one's own sessions but this one", Class: auth.Account, Audit: "session.ended",
+				Name: "endOthers", Summary: "End all of one's own sessions but this one", Class: auth.Account,
+				Audit: "session.ended",
 			}, s.endOthers),
 		},
 	}

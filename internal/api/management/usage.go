@@ -13,7 +13,8 @@ func (o *Organizations) usage() []rpc.Operation {
 	return []rpc.Operation{
 		rpc.Op(rpc.Spec{
 			Name: "usage", Summary: "Count the events of a month, by day and website", Class: auth.ViewOrganization,
-			Detail: "Counted is what was stored, by the UTC day of receipt, as quotas are; an event that came twice counts once. " +
+			Detail: "Counted is what was stored, by the UTC day of receipt, as quotas are; an event that came twice counts " +
+				"once. " +
 				"A month has at most 100 websites here, those with the most events; the others are summed up.",
 		}, o.monthOf),
 	}

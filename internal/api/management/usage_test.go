@@ -73,7 +73,8 @@ func TestUsageOfAMonthIsByDayAndWebsite(t *testing.T) {
 	if diff := cmp.Diff([]day{{"2026-03-01", sum - 102}, {"2026-03-31", 102}}, got.Days); diff != "" {
 		t.Errorf("days (-want +got):\n%s", diff)
 	}
-	if own, first := got.Websites[0], got.Websites[1]; own.WebsiteID != nil || own.Events != 1000 || *first.WebsiteID != "web_000" || first.Events != 201 {
+	if own, first := got.Websites[0], got.Websites[1]; own.WebsiteID != nil || own.Events != 1000 ||
+		*first.WebsiteID != "web_000" || first.Events != 201 {
 		t.Errorf("first are %+v and %+v", own, first)
 	}
 	if diff := cmp.Diff([]day{{"2026-03-01", 200}, {"2026-03-31", 1}}, got.Websites[1].Days); diff != "" {
@@ -82,17 +83,21 @@ func TestUsageOfAMonthIsByDayAndWebsite(t *testing.T) {
 	if o := got.OtherWebsites; o.Count != 3 || o.Events != 101+102+100 {
 		t.Errorf("others: %+v", o)
 	}
-	if one := do[usage](d, ann.token, "organization/usage", `{"month":"2026-03","websiteId":"web_101"}`); one.Events != 100 || len(one.Websites) != 1 {
+	if one := do[usage](d, ann.token, "organization/usage",
+		`{"month":"2026-03","websiteId":"web_101"}`); one.Events != 100 || len(one.Websites) != 1 {
 		t.Errorf("one website: %+v", one)
 	}
 	month := quota.MonthOf(time.Now()) // which midnight may make the last one
-	if none := do[usage](d, ann.token, "organization/usage", `{}`); none.Month != string(month) && none.Month != string(quota.MonthOf(time.Now())) || none.Events != 0 || none.Days == nil || none.Websites == nil {
+	if none := do[usage](d, ann.token, "organization/usage", `{}`); none.Month != string(month) &&
+		none.Month != string(quota.MonthOf(time.Now())) || none.Events != 0 || none.Days == nil || none.Websites == nil {
 		t.Errorf("an empty month: %+v", none)
 	}
 	d.rejected(ann.token, "organization/usage", `{"month":"2026-13"}`, http.StatusBadRequest, apierr.Validation)
 	d.rejected(ann.token, "organization/usage", `{"month":"2026-4"}`, http.StatusBadRequest, apierr.Validation)
-	d.rejected(ann.token, "organization/usage", `{"month":"2026-04"}`, http.StatusServiceUnavailable, apierr.ServiceUnavailable)
-	d.rejected(ann.token, "organization/usage", `{"organizationId":"`+d.other.ID+`"}`, http.StatusNotFound, apierr.NotFound)
+	d.rejected(ann.token, "organization/usage", `{"month":"2026-04"}`, http.StatusServiceUnavailable,
+		apierr.ServiceUnavailable)
+	d.rejected(ann.token, "organization/usage", `{"organizationId":"`+d.other.ID+`"}`,
+		http.StatusNotFound, apierr.NotFound)
 }
 
 func TestAnOrganizationShowsHowItStands(t *testing.T) {
@@ -111,7 +116,8 @@ func TestAnOrganizationShowsHowItStands(t *testing.T) {
 	}
 	month := quota.MonthOf(time.Now())
 	q := do[shown](d, ann.token, "organization/get", `{}`).Quota
-	if q.Month != string(month) || q.MonthlyEvents != nil || q.UsedEvents != 0 || q.Exceeded || q.NoticePercent != nil || q.CountedAt != nil {
+	if q.Month != string(month) || q.MonthlyEvents != nil || q.UsedEvents != 0 || q.Exceeded ||
+		q.NoticePercent != nil || q.CountedAt != nil {
 		t.Errorf("at first: %+v", q)
 	}
 	if _, err := d.db.SetQuota(t.Context(), audit.BySystem(), ann.organization, 10, time.Now()); err != nil {
@@ -135,7 +141,8 @@ func TestAnOrganizationShowsHowItStands(t *testing.T) {
 		t.Errorf("at 10 of 10: %+v", q)
 	}
 	count("2020-01", 10)
-	if q = do[shown](d, ann.token, "organization/get", `{}`).Quota; q.Month != string(month) || q.UsedEvents != 0 || q.Exceeded || q.NoticePercent != nil {
+	if q = do[shown](d, ann.token, "organization/get", `{}`).Quota; q.Month != string(month) || q.UsedEvents != 0 ||
+		q.Exceeded || q.NoticePercent != nil {
 		t.Errorf("after another month was counted: %+v", q)
 	}
 }

@@ -31,7 +31,11 @@ func (s *Websites) Resource() rpc.Resource {
 		Failures: []rpc.Failure{
 			{Err: website.ErrNotFound, Code: apierr.NotFound, Message: "Website not found"},
 			{Err: website.ErrNotCovered, Code: apierr.AccessDenied, Message: "The API key is limited to another website"},
-			{Err: website.ErrDomainTaken, Code: apierr.Conflict, Message: "Another website of the organization has this domain already"},
+			{
+				Err:     website.ErrDomainTaken,
+				Code:    apierr.Conflict,
+				Message: "Another website of the organization has this domain already",
+			},
 			{Err: website.ErrClientIDTaken, Code: apierr.Conflict, Message: "The client id is taken already; try again"},
 			{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "The website has changed in the meantime"},
 			{Err: website.ErrNotDeleted, Code: apierr.Conflict, Message: "The website is not deleted"},
@@ -40,26 +44,48 @@ func (s *Websites) Resource() rpc.Resource {
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "create", Summary: "Add a website", Class: auth.AddWebsites, Creates: true, Audit: "website.created",
-				Detail: "The domain is taken out of a URL if need be, without \"www.\", and belongs to one website of the organization. The client id, which the tag carries, is the id at first. A key that is limited to one website adds none.",
+				Detail: "The domain is taken out of a URL if need be, without \"www.\", and belongs to one website of the " +
+					"organization. The client id, which the tag carries, is the id at first. A key that is limited to one website " +
+					"adds none.",
 			}, s.create),
-			rpc.Op(rpc.Spec{Name: "get", Summary: "Read a website and its settings", Class: auth.ReadWebsites, Detail: "By its id or client id." + sessionsAndKeys}, s.get),
+			rpc.Op(rpc.Spec{
+				Name:    "get",
+				Summary: "Read a website and its settings",
+				Class:   auth.ReadWebsites,
+				Detail:  "By its id or client id." + sessionsAndKeys,
+			}, s.get),
 			rpc.Op(rpc.Spec{
 				Name: "list", Summary: "List websites", Class: auth.ViewWebsites,
-				Detail: "Those that exist, or with deleted those that can be restored; without their settings for a key that may not manage them." + sessionsAndKeys,
+				Detail: "Those that exist, or with deleted those that can be restored; without their settings for a key that " +
+					"may not manage them." + sessionsAndKeys,
 			}, s.list),
 			rpc.Op(rpc.Spec{
 				Name: "update", Summary: "Change a website or its settings", Class: auth.ManageWebsites, Audit: "website.updated",
 				Detail: "What is absent stays as it is; lists are replaced whole." + sessionsAndKeys,
 			}, s.update),
-			rpc.Op(rpc.Spec{Name: "publish", Summary: "Make a website's overview public", Class: auth.ManageWebsites, Audit: "website.published"}, s.publish(true)),
-			rpc.Op(rpc.Spec{Name: "unpublish", Summary: "Make a website's overview private", Class: auth.ManageWebsites, Audit: "website.unpublished"}, s.publish(false)),
+			rpc.Op(
+				rpc.Spec{
+					Name:    "publish",
+					Summary: "Make a website's overview public",
+					Class:   auth.ManageWebsites,
+					Audit:   "website.published",
+				},
+				s.publish(true)),
 			rpc.Op(rpc.Spec{
-				Name: "rotateClientId", Summary: "Give a website a new client id", Class: auth.ManageWebsites, Audit: "website.clientIdRotated",
+				Name:    "unpublish",
+				Summary: "Make a website's overview private",
+				Class:   auth.ManageWebsites,
+				Audit:   "website.unpublished",
+			}, s.publish(false)),
+			rpc.Op(rpc.Spec{
+				Name: "rotateClientId", Summary: "Give a website a new client id", Class: auth.ManageWebsites,
+				Audit:  "website.clientIdRotated",
 				Detail: "Events that carry the old one are refused at once, or after a grace period.",
 			}, s.rotate),
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Delete a website", Class: auth.ManageWebsites, Audit: "website.deleted",
-				Detail: "Its events and queries are refused at once, and its domain is free. It can be restored for 30 days; after that everything of it is erased.",
+				Detail: "Its events and queries are refused at once, and its domain is free. It can be restored for 30 days; " +
+					"after that everything of it is erased.",
 			}, s.delete),
 			rpc.Op(rpc.Spec{
 				Name: "restore", Summary: "Restore a deleted website", Class: auth.ManageWebsites, Audit: "website.restored",
@@ -201,9 +227,11 @@ func (s *Websites) body(w *website.Website, now time.Time) *websiteBody {
 			AllowedOrigins: list(w.AllowedOrigins), AllowedIPs: list(w.AllowedIPs), ExcludedPaths: list(w.ExcludedPaths),
 			ExcludedIPs: list(w.ExcludedIPs), MaskPatterns: list(w.MaskPatterns), TrackQueryParams: list(w.TrackQueryParams),
 			AnonymizeVisitorIDs: anonymize(w.AnonymizeVisitorIDs), SessionTimeoutMinutes: w.SessionTimeoutMinutes,
-			BotFilter: !w.KeepBots, HonorGPC: w.HonorGlobalPrivacyControl, HonorDNT: w.HonorDoNotTrack, DataRetentionDays: wire.OrNull(w.DataRetentionDays),
+			BotFilter: !w.KeepBots, HonorGPC: w.HonorGlobalPrivacyControl, HonorDNT: w.HonorDoNotTrack,
+			DataRetentionDays: wire.OrNull(w.DataRetentionDays),
 		},
-		CreatedAt: rpc.At(w.CreatedAt), UpdatedAt: rpc.At(w.UpdatedAt), DeletedAt: rpc.At(w.DeletedAt), CreatedBy: wire.OrNull(w.CreatedBy),
+		CreatedAt: rpc.At(w.CreatedAt), UpdatedAt: rpc.At(w.UpdatedAt), DeletedAt: rpc.At(w.DeletedAt),
+		CreatedBy: wire.OrNull(w.CreatedBy),
 	}
 	if now.Before(w.OldClientIDUntil) {
 		b.OldClientID, b.OldClientIDUntil = &w.OldClientID, rpc.At(w.OldClientIDUntil)
@@ -319,7 +347,8 @@ func (s *Websites) snippet(ctx context.Context, call *rpc.Call, in *WebsiteRef) 
 		return nil, err
 	}
 	return &snippetBody{
-		ClientID: w.ClientID, IngestURL: s.IngestURL, ScriptURL: website.ScriptURL(s.IngestURL), Integrity: tracker.Script().Integrity,
-		HTML: w.Snippet(s.IngestURL), Floating: w.FloatingSnippet(s.IngestURL),
+		ClientID: w.ClientID, IngestURL: s.IngestURL, ScriptURL: website.ScriptURL(s.IngestURL),
+		Integrity: tracker.Script().Integrity,
+		HTML:      w.Snippet(s.IngestURL), Floating: w.FloatingSnippet(s.IngestURL),
 	}, nil
 }

@@ -36,7 +36,8 @@ func TestAWebsiteIsMadeWithEverySettingAtItsDefault(t *testing.T) {
 	if err := json.Unmarshal(r.Data, &w); err != nil || r.Status != 201 { //nolint:musttag // the names differ in case only
 		t.Fatalf("%d %s: %v", r.Status, r.Text, err)
 	}
-	if !id.Valid("web", w.ID) || w.ClientID != w.ID || w.OrganizationID != d.own.ID || w.CreatedBy != "usr_editor" || w.Version != 1 {
+	if !id.Valid("web", w.ID) || w.ClientID != w.ID || w.OrganizationID != d.own.ID ||
+		w.CreatedBy != "usr_editor" || w.Version != 1 {
 		t.Errorf("website %+v", w)
 	}
 	var got map[string]any
@@ -48,11 +49,13 @@ func TestAWebsiteIsMadeWithEverySettingAtItsDefault(t *testing.T) {
 	}
 	empty := []any{}
 	want := map[string]any{
-		"version": 1.0, "oldClientId": nil, "oldClientIdUntil": nil, "name": "Shop", "domain": "shop.example", "timezone": "UTC",
+		"version": 1.0, "oldClientId": nil, "oldClientIdUntil": nil, "name": "Shop", "domain": "shop.example",
+		"timezone": "UTC",
 		"isPublic": false, "deletedAt": nil, "restorableUntil": nil, "createdBy": "usr_editor",
 		"settings": map[string]any{
 			"allowedOrigins": empty, "allowedIps": empty, "excludedPaths": empty, "excludedIps": empty, "maskPatterns": empty,
-			"anonymizeVisitorIds": true, "sessionTimeoutMinutes": 30.0, "botFilter": true, "honorGlobalPrivacyControl": false, "honorDoNotTrack": false, "dataRetentionDays": nil, "trackQueryParams": empty,
+			"anonymizeVisitorIds": true, "sessionTimeoutMinutes": 30.0, "botFilter": true, "honorGlobalPrivacyControl": false,
+			"honorDoNotTrack": false, "dataRetentionDays": nil, "trackQueryParams": empty,
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -63,7 +66,8 @@ func TestAWebsiteIsMadeWithEverySettingAtItsDefault(t *testing.T) {
 func TestEverySettingOfAWebsiteIsKeptAndChangedAlone(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	w := do[site](d, "owner", "websites/create", `{"name":" Cafe\u0301 ","domain":"BÜCHER.example:8080","timezone":"Europe/Berlin","isPublic":true,
+	w := do[site](d, "owner", "websites/create",
+		`{"name":" Cafe\u0301 ","domain":"BÜCHER.example:8080","timezone":"Europe/Berlin","isPublic":true,
 		"settings":{"allowedOrigins":["*.Shop.example","https://b\u00fccher.example/x"],"botFilter":false}}`)
 	if w.Name != "Café" || w.Domain != "xn--bcher-kva.example" || w.Timezone != "Europe/Berlin" || !w.IsPublic {
 		t.Errorf("website %+v", w)
@@ -128,7 +132,10 @@ func TestWhatIsWrongWithAWebsiteIsSaidByField(t *testing.T) {
 		{`{"name":"n","domain":"a.example","timezone":"../etc/passwd"}`, "timezone"},
 		{`{"name":"n","domain":"a.example","settings":{"allowedOrigins":["https://"]}}`, "settings.allowedOrigins[0]"},
 		{`{"name":"n","domain":"a.example","settings":{"allowedOrigins":["*"]}}`, "settings.allowedOrigins[0]"},
-		{`{"name":"n","domain":"a.example","settings":{"allowedOrigins":["a.example","*.10.0.0.1"]}}`, "settings.allowedOrigins[1]"},
+		{
+			`{"name":"n","domain":"a.example","settings":{"allowedOrigins":["a.example","*.10.0.0.1"]}}`,
+			"settings.allowedOrigins[1]",
+		},
 		{`{"name":"n","domain":"a.example","settings":{"allowedOrigins":` + entries(101) + `}}`, "settings.allowedOrigins"},
 		{`{"name":"n","domain":"a.example","settings":{"allowedIps":["10.0.0.0/33"]}}`, "settings.allowedIps[0]"},
 		{`{"name":"n","domain":"a.example","settings":{"excludedIps":["ten"]}}`, "settings.excludedIps[0]"},
@@ -195,13 +202,17 @@ func TestAWebsiteGoesThroughItsLife(t *testing.T) {
 	if byClientID := do[site](d, "owner", "websites/get", `{"id":"`+got.ClientID+`"}`); byClientID.ID != w.ID {
 		t.Errorf("by client id %+v", byClientID)
 	}
-	d.rejected("owner", "websites/rotateClientId", `{"id":"`+w.ID+`","gracePeriodSeconds":2592001}`, 400, apierr.Validation)
-	snippet := do[struct{ ClientID, IngestURL, ScriptURL, Integrity, HTML, FloatingHTML string }](d, "viewer", "websites/snippet", ref)
+	d.rejected("owner", "websites/rotateClientId", `{"id":"`+w.ID+`","gracePeriodSeconds":2592001}`,
+		400, apierr.Validation)
+	snippet := do[struct{ ClientID, IngestURL, ScriptURL, Integrity, HTML, FloatingHTML string }](d, "viewer",
+		"websites/snippet", ref)
 	script := tracker.Script()
 	rest := ` data-client-id="` + got.ClientID + `" data-api-url="https://in.example.com"` +
 		` data-track-web-vitals="true" data-track-errors="true" data-track-outgoing-links="true"></script>`
-	pinned := `<script async src="https://in.example.com/` + script.Hashed + `" integrity="` + script.Integrity + `" crossorigin="anonymous"` + rest
-	if snippet.HTML != pinned || snippet.Integrity != script.Integrity || snippet.ScriptURL != "https://in.example.com/tracker.js" ||
+	pinned := `<script async src="https://in.example.com/` + script.Hashed + `" integrity="` + script.Integrity +
+		`" crossorigin="anonymous"` + rest
+	if snippet.HTML != pinned || snippet.Integrity != script.Integrity ||
+		snippet.ScriptURL != "https://in.example.com/tracker.js" ||
 		snippet.FloatingHTML != `<script async src="https://in.example.com/tracker.js"`+rest {
 		t.Errorf("snippet %+v", snippet)
 	}
@@ -226,7 +237,8 @@ func TestWhoMayDoWhatWithWebsites(t *testing.T) {
 	d := newFixture(t)
 	first := do[site](d, "owner", "websites/create", shop)
 	second := do[site](d, "owner", "websites/create", `{"name":"Blog","domain":"blog.example"}`)
-	all, reader, limited := d.key("", "manage:websites"), d.key("", "read:data"), d.key(first.ID, "manage:websites", "read:data")
+	all, reader, limited := d.key("", "manage:websites"), d.key("", "read:data"), d.key(first.ID,
+		"manage:websites", "read:data")
 	other := d.key("", "track:events")
 	ref := func(w site) string { return `{"id":"` + w.ID + `"}` }
 	for _, tc := range []struct {
@@ -270,7 +282,8 @@ func TestWebsitesAreListedPageByPage(t *testing.T) {
 	d := newFixture(t)
 	var made []string
 	for i := range 3 {
-		made = append(made, do[site](d, "owner", "websites/create", fmt.Sprintf(`{"name":"Site %d","domain":"s%d.example"}`, i, i)).ID)
+		made = append(made,
+			do[site](d, "owner", "websites/create", fmt.Sprintf(`{"name":"Site %d","domain":"s%d.example"}`, i, i)).ID)
 		waitMilli() // ids of one millisecond have no order
 	}
 	for sort, want := range map[string][]string{"createdAt": made, "-createdAt": {made[2], made[1], made[0]}} {
@@ -316,13 +329,17 @@ func TestAKeyThatReadsDataLearnsNoRulesOfAWebsite(t *testing.T) {
 	reader, manager := d.key("", "read:data"), d.key("", "read:data", "manage:websites")
 	ref := fmt.Sprintf(`{"id":%q}`, w.ID)
 	d.rejected(reader, "websites/get", ref, http.StatusForbidden, apierr.Forbidden)
-	for who, sees := range map[string]bool{reader: false, manager: true, d.key("", "manage:websites"): true, "viewer": true} {
+	for who, sees := range map[string]bool{
+		reader: false, manager: true, d.key("", "manage:websites"): true, "viewer": true,
+	} {
 		list := d.call(who, "websites/list", `{}`)
-		if list.Status != http.StatusOK || !strings.Contains(list.Text, w.ID) || strings.Contains(list.Text, "192.0.2.7") != sees {
+		if list.Status != http.StatusOK || !strings.Contains(list.Text, w.ID) ||
+			strings.Contains(list.Text, "192.0.2.7") != sees {
 			t.Errorf("websites/list by %s: %d %s", who, list.Status, list.Text)
 		}
 	}
-	if got := d.call(manager, "websites/get", ref); got.Status != http.StatusOK || !strings.Contains(got.Text, "192.0.2.7") {
+	if got := d.call(manager, "websites/get", ref); got.Status != http.StatusOK ||
+		!strings.Contains(got.Text, "192.0.2.7") {
 		t.Errorf("websites/get by who manages: %d %s", got.Status, got.Text)
 	}
 	if got := d.call(reader, "websites/snippet", ref); got.Status != http.StatusOK {

@@ -19,7 +19,8 @@ import (
 // require rejects a caller who holds the scope nowhere.
 func require(caller *request, scope auth.Scope) error {
 	if !caller.Holds(scope) {
-		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("%s lacks the scope %s", cmp.Or(caller.Principal.KeyID, caller.Principal.UserID), scope))
+		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("%s lacks the scope %s",
+			cmp.Or(caller.Principal.KeyID, caller.Principal.UserID), scope))
 	}
 	return nil
 }
@@ -210,7 +211,9 @@ func (h *handlers) website(c *fiber.Ctx, caller *request, ref string) (standing,
 	case err == nil:
 		return standing{subject: analytics.Subject{Kind: analytics.Website, ID: w.ID}, scopes: p.Scopes, public: public}, nil
 	case public && (apierr.Is(err, apierr.AuthRequired) || apierr.Is(err, apierr.Forbidden) || hidden(err)):
-		return standing{subject: analytics.Subject{Kind: analytics.Website, ID: w.ID}, public: true, anonymous: caller.anonymous()}, nil
+		return standing{
+			subject: analytics.Subject{Kind: analytics.Website, ID: w.ID}, public: true, anonymous: caller.anonymous(),
+		}, nil
 	case apierr.Is(err, apierr.AuthRequired), hidden(err):
 		if err := known(caller); err != nil {
 			return standing{}, err

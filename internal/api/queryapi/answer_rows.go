@@ -17,7 +17,8 @@ func (a *response) check() error {
 		outputs += len(a.plans[i].Outputs)
 	}
 	if a.format == formatCSV && outputs != 1 {
-		return apierr.Invalid("parameters", "too_many", "CSV holds the rows of one parameter; ask for one, or accept application/x-ndjson or application/json")
+		return apierr.Invalid("parameters", "too_many",
+			"CSV holds the rows of one parameter; ask for one, or accept application/x-ndjson or application/json")
 	}
 	return nil
 }
@@ -42,7 +43,11 @@ func whole(err error) error {
 	case errors.Is(err, analytics.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return apierr.Wrap(apierr.DeadlineExceeded, err)
 	case errors.Is(err, analytics.ErrTooLarge):
-		return &apierr.Error{Code: apierr.PayloadTooLarge, Message: "The answer takes more than it may; use a shorter range or a lower limit", Err: err}
+		return &apierr.Error{
+			Code:    apierr.PayloadTooLarge,
+			Message: "The answer takes more than it may; use a shorter range or a lower limit",
+			Err:     err,
+		}
 	}
 	return apierr.Wrap(apierr.Internal, err)
 }

@@ -19,7 +19,8 @@ import (
 func TestTheHostHasTheConnectionsThatItsSettingsSay(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
-	app, err := New(Config{Conns: httpkit.Conns{Max: 1}, MaxInFlight: 1}, Deps{Log: log, Metrics: prometheus.NewRegistry()})
+	app, err := New(Config{Conns: httpkit.Conns{Max: 1}, MaxInFlight: 1},
+		Deps{Log: log, Metrics: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -177,7 +177,12 @@ func unknownField(name string) apierr.Detail {
 
 // unknown is a name that none of what is known by its kind has.
 func unknown(kind, name string, names []string) apierr.Detail {
-	d := apierr.Detail{Index: apierr.NoIndex, Field: fmt.Sprintf("%.64s", name), Rule: "unknown_field", Message: fmt.Sprintf("Unknown %s: %.64s", kind, name)}
+	d := apierr.Detail{
+		Index:   apierr.NoIndex,
+		Field:   fmt.Sprintf("%.64s", name),
+		Rule:    "unknown_field",
+		Message: fmt.Sprintf("Unknown %s: %.64s", kind, name),
+	}
 	if near := suggest.Closest(name, names); near != "" {
 		d.Suggestion = "Did you mean '" + near + "'?"
 	}

@@ -14,10 +14,12 @@ func TestAQueryTypeIsCompiled(t *testing.T) {
 	for name, query := range map[string]string{"by the body": "", "by the query string": "?website_id=web_1"} {
 		resp, text := call(t, http.MethodPost, "/v1/query/compile"+query, "global", compiled)
 		var got compileBody
-		if err := json.Unmarshal([]byte(text), &got); err != nil || resp.StatusCode != 200 || !got.Success || got.RequestID != "req_1" || got.Type != "top_pages" {
+		if err := json.Unmarshal([]byte(text), &got); err != nil || resp.StatusCode != 200 || !got.Success ||
+			got.RequestID != "req_1" || got.Type != "top_pages" {
 			t.Fatalf("%s: %d %s", name, resp.StatusCode, text)
 		}
-		if got.Params["owner"] != "web_1" || got.Params["limit"] != "7" || got.Params["offset"] != "5" || got.Types["limit"] != "UInt64" ||
+		if got.Params["owner"] != "web_1" || got.Params["limit"] != "7" || got.Params["offset"] != "5" ||
+			got.Types["limit"] != "UInt64" ||
 			!strings.Contains(got.SQL, "ORDER BY visitors, ") || len(got.Params) != len(got.Types) {
 			t.Errorf("%s: %s", name, text)
 		}
@@ -27,11 +29,13 @@ func TestAQueryTypeIsCompiled(t *testing.T) {
 			}
 		}
 	}
-	_, text := call(t, http.MethodPost, "/v1/query/compile", "global", `{"projectId":"org_1","type":"summary","from":"2026-03-01","to":"2026-03-02"}`)
+	_, text := call(t, http.MethodPost, "/v1/query/compile", "global",
+		`{"projectId":"org_1","type":"summary","from":"2026-03-01","to":"2026-03-02"}`)
 	if !strings.Contains(text, `"owner":"org_1"`) {
 		t.Errorf("an organization: %s", text)
 	}
-	_, text = call(t, http.MethodPost, "/v1/query/compile?timezone=Europe/Berlin", "global", `{"projectId":"web_1","type":"events_by_date","from":"2026-03-01","to":"2026-03-02","timeUnit":"hour"}`)
+	_, text = call(t, http.MethodPost, "/v1/query/compile?timezone=Europe/Berlin", "global",
+		`{"projectId":"web_1","type":"events_by_date","from":"2026-03-01","to":"2026-03-02","timeUnit":"hour"}`)
 	if !strings.Contains(text, `"start":"2026-02-28 23:00:00.000"`) {
 		t.Errorf("a zone: %s", text)
 	}
@@ -40,19 +44,39 @@ func TestAQueryTypeIsCompiled(t *testing.T) {
 func TestWhatDoesNotCompileSaysWhy(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ body, field, message, suggestion string }{
-		"an unknown type":    {`{"type":"top_page","from":"2026-03-01","to":"2026-03-02"}`, "type", "Unknown query type: top_page", "Did you mean 'top_pages'?"},
-		"no type":            {`{"from":"2026-03-01","to":"2026-03-02"}`, "type", "type is required", ""},
-		"no beginning":       {`{"type":"pages","to":"2026-03-02"}`, "from", "from is required", ""},
-		"no end":             {`{"type":"pages","from":"2026-03-02","to":null}`, "to", "to is required", ""},
-		"no date":            {`{"type":"pages","from":"soon","to":"2026-03-02"}`, "from", "Invalid date: soon. Could not parse as a valid date", ""},
-		"an unknown field":   {`{"type":"pages","fromm":"2026-03-01","from":"2026-03-01","to":"2026-03-02"}`, "fromm", "Unknown field: fromm", "Did you mean 'from'?"},
-		"limit 0":            {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":0}`, "limit", "limit must be 1 to 1000", ""},
-		"limit 1001":         {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":1001}`, "limit", "limit must be 1 to 1000", ""},
-		"a limit in quotes":  {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":"5"}`, "limit", "limit must be an integer", ""},
-		"offset -1":          {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","offset":-1}`, "offset", "offset must be 0 to 10000000000", ""},
-		"a number as type":   {`{"type":7,"from":"2026-03-01","to":"2026-03-02"}`, "type", "type must be a string", ""},
-		"an array":           {`[]`, "", "The body must be an object", ""},
-		"a type and another": {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","type":"summary"}`, "type", "type is given twice", ""},
+		"an unknown type": {
+			`{"type":"top_page","from":"2026-03-01","to":"2026-03-02"}`, "type", "Unknown query type: top_page",
+			"Did you mean 'top_pages'?",
+		},
+		"no type":      {`{"from":"2026-03-01","to":"2026-03-02"}`, "type", "type is required", ""},
+		"no beginning": {`{"type":"pages","to":"2026-03-02"}`, "from", "from is required", ""},
+		"no end":       {`{"type":"pages","from":"2026-03-02","to":null}`, "to", "to is required", ""},
+		"no date": {
+			`{"type":"pages","from":"soon","to":"2026-03-02"}`, "from", "Invalid date: soon. Could not parse as a valid date",
+			"",
+		},
+		"an unknown field": {
+			`{"type":"pages","fromm":"2026-03-01","from":"2026-03-01","to":"2026-03-02"}`, "fromm", "Unknown field: fromm",
+			"Did you mean 'from'?",
+		},
+		"limit 0": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":0}`, "limit", "limit must be 1 to 1000", "",
+		},
+		"limit 1001": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":1001}`, "limit", "limit must be 1 to 1000", "",
+		},
+		"a limit in quotes": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":"5"}`, "limit", "limit must be an integer", "",
+		},
+		"offset -1": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","offset":-1}`, "offset", "offset must be 0 to 10000000000",
+			"",
+		},
+		"a number as type": {`{"type":7,"from":"2026-03-01","to":"2026-03-02"}`, "type", "type must be a string", ""},
+		"an array":         {`[]`, "", "The body must be an object", ""},
+		"a type and another": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","type":"summary"}`, "type", "type is given twice", "",
+		},
 		"a text with what is not printed": {
 			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","groupBy":"\u0000\udb40\udc01"}`, "groupBy", "", "",
 		},
@@ -60,10 +84,22 @@ func TestWhatDoesNotCompileSaysWhy(t *testing.T) {
 			`{"type":"events_by_date","from":"2026-03-01","to":"2026-03-02","timeUnit":"decade"}`, "timeUnit",
 			"Invalid granularity: decade", "Supported granularities: minute, hour, day, week, month",
 		},
-		"a unit of what has no buckets": {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","timeUnit":"hour"}`, "timeUnit", "Granularity is not supported by top_pages", ""},
-		"a type among the options":      {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","options":{"name":"summary"}}`, "options.name", "Unknown field: options.name", ""},
-		"a label among the options":     {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","options":{"id":"x"}}`, "options.id", "Unknown field: options.id", ""},
-		"a filter":                      {`{"type":"pages","from":"2026-03-01","to":"2026-03-02","filters":[{"field":"path","op":"is","value":"/"}]}`, "filters[0].op", "", ""},
+		"a unit of what has no buckets": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","timeUnit":"hour"}`, "timeUnit",
+			"Granularity is not supported by top_pages", "",
+		},
+		"a type among the options": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","options":{"name":"summary"}}`, "options.name",
+			"Unknown field: options.name", "",
+		},
+		"a label among the options": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","options":{"id":"x"}}`, "options.id",
+			"Unknown field: options.id", "",
+		},
+		"a filter": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","filters":[{"field":"path","op":"is","value":"/"}]}`,
+			"filters[0].op", "", "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,21 +112,25 @@ func TestWhatDoesNotCompileSaysWhy(t *testing.T) {
 					Suggestion string `json:"suggestion"`
 				} `json:"details"`
 			}
-			if err := json.Unmarshal([]byte(text), &got); err != nil || resp.StatusCode != 400 || got.Code != "COMPILATION_ERROR" || len(got.Details) == 0 {
+			if err := json.Unmarshal([]byte(text), &got); err != nil || resp.StatusCode != 400 ||
+				got.Code != "COMPILATION_ERROR" || len(got.Details) == 0 {
 				t.Fatalf("%d %s", resp.StatusCode, text)
 			}
-			if d := got.Details[0]; d.Field != tc.field || tc.message != "" && d.Message != tc.message || d.Suggestion != tc.suggestion && tc.suggestion != "" {
+			if d := got.Details[0]; d.Field != tc.field || tc.message != "" && d.Message != tc.message ||
+				d.Suggestion != tc.suggestion && tc.suggestion != "" {
 				t.Errorf("%+v, want %s: %s", d, tc.field, tc.message)
 			}
 		})
 	}
 	for name, body := range map[string]string{"no JSON": "{", "nothing": "", "no UTF-8": "{\"type\":\"\xff\"}"} {
-		if resp, text := call(t, http.MethodPost, "/v1/query/compile?website_id=web_1", "global", body); resp.StatusCode != 400 || !strings.Contains(text, `"PARSE"`) {
+		if resp, text := call(t, http.MethodPost,
+			"/v1/query/compile?website_id=web_1", "global", body); resp.StatusCode != 400 || !strings.Contains(text, `"PARSE"`) {
 			t.Errorf("%s: %d %s", name, resp.StatusCode, text)
 		}
 	}
 	for _, limit := range []string{"1", "1000"} {
-		if resp, text := call(t, http.MethodPost, "/v1/query/compile?website_id=web_1", "global", `{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":`+limit+`}`); resp.StatusCode != 200 {
+		if resp, text := call(t, http.MethodPost, "/v1/query/compile?website_id=web_1", "global",
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":`+limit+`}`); resp.StatusCode != 200 {
 			t.Errorf("limit %s: %d %s", limit, resp.StatusCode, text)
 		}
 	}
@@ -112,15 +152,22 @@ func TestCompilingHasTheAccessOfQueries(t *testing.T) {
 		{"no scope", "powerless", "", body("web_1", "pages"), 403, "FORBIDDEN"},
 		{"another organization's website", "foreign", "", body("web_1", "pages"), 403, "Access denied to this website"},
 		{"another organization", "global", "", body("org_2", "pages"), 403, "Access denied to this website"},
-		{"the organization with a key of one website", "website", "", body("org_1", "pages"), 403, "Access denied to this organization"},
-		{"a query string that wins", "global", "?website_id=web_9", body("web_1", "pages"), 403, "Access denied to this website"},
+		{
+			"the organization with a key of one website", "website", "", body("org_1", "pages"), 403,
+			"Access denied to this organization",
+		},
+		{
+			"a query string that wins", "global", "?website_id=web_9", body("web_1", "pages"), 403,
+			"Access denied to this website",
+		},
 		{"nothing, with a global key", "global", "", body("", "pages"), 200, `"owner":"org_1"`},
 		{"nothing, with a key of one website", "website", "", body("", "pages"), 400, "MISSING_PROJECT_ID"},
 		{"access before the body", "foreign", "?website_id=web_1", "no JSON", 403, "ACCESS_DENIED"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if resp, text := call(t, http.MethodPost, "/v1/query/compile"+tc.query, tc.key, tc.body); resp.StatusCode != tc.status || !strings.Contains(text, tc.contains) {
+			if resp, text := call(t, http.MethodPost, "/v1/query/compile"+tc.query, tc.key,
+				tc.body); resp.StatusCode != tc.status || !strings.Contains(text, tc.contains) {
 				t.Errorf("%d %s\nwant %d %s", resp.StatusCode, text, tc.status, tc.contains)
 			}
 		})

@@ -22,8 +22,9 @@ func Describe(site *httpkit.Site, ingest string, resources []rpc.Resource) (*rpc
 	routes := []rpc.Route{healthRoute, typesRoute, websitesRoute, queryRoute, compileRoute, trackRoute(ingest)}
 	return rpc.Describe(rpc.Info{
 		Title: "Millrace", Version: buildinfo.Version(),
-		Description: "Analytics of websites: sending events, querying them, and managing an organization's websites, keys and people.",
-		Server:      site.PublicURL, CookieName: site.CookieName(),
+		Description: "Analytics of websites: sending events, querying them, and managing an organization's websites, keys " +
+			"and people.",
+		Server: site.PublicURL, CookieName: site.CookieName(),
 	}, resources, append(routes, flagapi.Describe()...)...)
 }
 
@@ -73,14 +74,17 @@ func queryRoute(huma.Registry) *huma.Operation {
 	one := queryResponse()
 	batch := rpc.Object([]string{"success", "requestId", "batch", "results"}, map[string]*huma.Schema{
 		"success": rpc.Boolean(true), "requestId": rpc.Text(""), "batch": rpc.Boolean(true),
-		"results": rpc.ListOf(rpc.Object([]string{"queryId", "data", "meta"}, queryFields()), "One entry a query, in the order of the request."),
+		"results": rpc.ListOf(rpc.Object([]string{"queryId", "data", "meta"}, queryFields()),
+			"One entry a query, in the order of the request."),
 	})
 	request := queryRequest()
 	return &huma.Operation{
 		Method: fiber.MethodPost, Path: "/v1/query", OperationID: "query", Tags: []string{"query"},
 		Summary: "Answer one query, or a list of them",
-		Description: "Without a credential, the public types of a public website are answered. Accept chooses JSON, NDJSON with a row a line, or CSV for one parameter. " +
-			"If-None-Match with the ETag of an earlier answer is answered 304 while the data is the same; Cache-Control: no-cache asks the database whatever is known.",
+		Description: "Without a credential, the public types of a public website are answered. Accept chooses JSON, " +
+			"NDJSON with a row a line, or CSV for one parameter. " +
+			"If-None-Match with the ETag of an earlier answer is answered 304 while the data is the same; Cache-Control: " +
+			"no-cache asks the database whatever is known.",
 		Parameters: append(subjectParams(),
 			header("Accept", "application/json, application/x-ndjson or text/csv."),
 			header("If-None-Match", "The ETag of an answer that the caller has."),
@@ -114,10 +118,14 @@ func header(name, doc string) *huma.Param {
 func queryResponses(success *huma.Schema) map[string]*huma.Response {
 	all := responses("Error", success)
 	ok := all["200"]
-	ok.Description = "Done. As NDJSON, a line with an object for each row: parameter, of a batch queryId before it, and the columns; then one for each parameter that failed, with success false, error and code. " +
+	ok.Description = "Done. As NDJSON, a line with an object for each row: parameter, of a batch queryId before it, " +
+		"and the columns; then one for each parameter that failed, with success false, error and code. " +
 		"As CSV, a line with the names of the columns, then one for each row; a failure is that of the request."
 	ok.Content["application/x-ndjson"], ok.Content["text/csv"] = &huma.MediaType{}, &huma.MediaType{}
-	ok.Headers = map[string]*huma.Param{"ETag": {Description: "Names the answer; left out where a parameter failed, or the answer is about the present.", Schema: &huma.Schema{Type: huma.TypeString}}}
+	ok.Headers = map[string]*huma.Param{"ETag": {
+		Description: "Names the answer; left out where a parameter failed, or the answer is about the present.",
+		Schema:      &huma.Schema{Type: huma.TypeString},
+	}}
 	all["304"] = &huma.Response{Description: "The answer is the one that If-None-Match names."}
 	return all
 }
@@ -145,13 +153,16 @@ func compileRoute(huma.Registry) *huma.Operation {
 				"options":   {Type: huma.TypeObject, Description: "What the type's parameter object takes besides."},
 			},
 		})},
-		Responses: responses("Error", rpc.Object([]string{"success", "requestId", "type", "sql", "params", "types", "plan"}, map[string]*huma.Schema{
-			"success": rpc.Boolean(true), "requestId": rpc.Text(""), "type": rpc.Text("The type's name."), "sql": rpc.Text("The statement."),
-			"params": texts, "types": texts,
-			"plan": rpc.Object([]string{"source", "tables"}, map[string]*huma.Schema{
-				"source": rpc.Text("Whether it reads rollups, the events themselves, or both."), "tables": rpc.ListOf(rpc.Text(""), "The tables that decide about the answer."),
-			}),
-		})),
+		Responses: responses("Error",
+			rpc.Object([]string{"success", "requestId", "type", "sql", "params", "types", "plan"}, map[string]*huma.Schema{
+				"success": rpc.Boolean(true), "requestId": rpc.Text(""), "type": rpc.Text("The type's name."),
+				"sql":    rpc.Text("The statement."),
+				"params": texts, "types": texts,
+				"plan": rpc.Object([]string{"source", "tables"}, map[string]*huma.Schema{
+					"source": rpc.Text("Whether it reads rollups, the events themselves, or both."),
+					"tables": rpc.ListOf(rpc.Text(""), "The tables that decide about the answer."),
+				}),
+			})),
 		Security: append(credentials(auth.ScopeReadData), map[string][]string{}),
 	}
 }
@@ -161,20 +172,25 @@ func queryRequest() *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeObject, Required: []string{"parameters"},
 		Properties: map[string]*huma.Schema{
-			"id":          {Type: huma.TypeString, MaxLength: new(analytics.MaxLabelLen), Description: "Repeated as queryId."},
-			"parameters":  {Type: huma.TypeArray, Items: &huma.Schema{}, MinItems: new(1), MaxItems: new(analytics.MaxParameters), Description: "Names of query types, or objects with a name and a range of their own."},
+			"id": {Type: huma.TypeString, MaxLength: new(analytics.MaxLabelLen), Description: "Repeated as queryId."},
+			"parameters": {
+				Type: huma.TypeArray, Items: &huma.Schema{}, MinItems: new(1), MaxItems: new(analytics.MaxParameters),
+				Description: "Names of query types, or objects with a name and a range of their own.",
+			},
 			"preset":      {Type: huma.TypeString, Enum: anys(analytics.PresetNames())},
 			"startDate":   text("YYYY-MM-DD, or a date-time."),
 			"endDate":     text("YYYY-MM-DD, included, or a date-time, excluded."),
 			"timeZone":    text("An IANA name; it wins over the parameter timezone."),
 			"granularity": text("Where a type supports one: see supports_granularity of /v1/query/types."),
-			"filters":     rpc.ListOf(&huma.Schema{}, "Objects with field, op and value, and others with and, or and not of them."),
-			"groupBy":     {Description: "Dimensions to group by, where a type takes them."},
-			"compare":     {Description: "previous_period, or an object with startDate and endDate: each row says what it was then, and by how much it changed."},
-			"sortBy":      text("One of allowedSortFields."),
-			"sortOrder":   {Type: huma.TypeString, Enum: []any{"asc", "desc"}},
-			"limit":       {Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(analytics.MaxLimit))},
-			"page":        {Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(analytics.MaxPage))},
+			"filters": rpc.ListOf(&huma.Schema{},
+				"Objects with field, op and value, and others with and, or and not of them."),
+			"groupBy": {Description: "Dimensions to group by, where a type takes them."},
+			"compare": {Description: "previous_period, or an object with startDate and endDate: each row says what it " +
+				"was then, and by how much it changed."},
+			"sortBy":    text("One of allowedSortFields."),
+			"sortOrder": {Type: huma.TypeString, Enum: []any{"asc", "desc"}},
+			"limit":     {Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(analytics.MaxLimit))},
+			"page":      {Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(analytics.MaxPage))},
 		},
 	}
 }
@@ -196,25 +212,29 @@ func queryFields() map[string]*huma.Schema {
 	return map[string]*huma.Schema{
 		"queryId": rpc.Text("The id of the request; empty without one."),
 		"data":    rpc.ListOf(parameter, "One entry a parameter; those that failed come last."),
-		"meta": rpc.Object([]string{"parameters", "total_parameters", "page", "limit", "filters_applied"}, map[string]*huma.Schema{
-			"parameters":       rpc.ListOf(rpc.Text(""), ""),
-			"total_parameters": rpc.Integer(""), "page": rpc.Integer(""), "limit": rpc.Integer(""), "filters_applied": rpc.Integer(""),
-			"applied": rpc.ListOf(appliedSchema(), "What each parameter was taken for, in the order of the request."),
-		}),
+		"meta": rpc.Object([]string{"parameters", "total_parameters", "page", "limit", "filters_applied"},
+			map[string]*huma.Schema{
+				"parameters":       rpc.ListOf(rpc.Text(""), ""),
+				"total_parameters": rpc.Integer(""), "page": rpc.Integer(""), "limit": rpc.Integer(""),
+				"filters_applied": rpc.Integer(""),
+				"applied":         rpc.ListOf(appliedSchema(), "What each parameter was taken for, in the order of the request."),
+			}),
 	}
 }
 
 func appliedSchema() *huma.Schema {
-	return rpc.Object([]string{"parameter", "type", "start", "end", "timezone", "filters", "rows"}, map[string]*huma.Schema{
-		"parameter": rpc.Text("As in data."), "type": rpc.Text("The query type, where an alias was asked for."),
-		"start": rpc.Text("Beginning of the range, with the zone's offset."), "end": rpc.Text("End of the range, excluded."),
-		"timezone": rpc.Text("The zone of days and hours."), "granularity": rpc.Text("Of a series: the length of a bucket."),
-		"previous": rpc.Object([]string{"start", "end"}, map[string]*huma.Schema{"start": rpc.Text(""), "end": rpc.Text("Excluded.")}),
-		"sort":     rpc.Text("The column that rows are ordered by, after a minus where the largest comes first."),
-		"limit":    rpc.Integer("Rows at most."), "page": rpc.Integer(""), "filters": rpc.Integer("How many filters apply."),
-		"source": {Type: huma.TypeString, Description: "Where the numbers come from: events, rollup, or both."},
-		"rows":   rpc.Integer("Rows that there are."),
-	})
+	return rpc.Object([]string{"parameter", "type", "start", "end", "timezone", "filters", "rows"},
+		map[string]*huma.Schema{
+			"parameter": rpc.Text("As in data."), "type": rpc.Text("The query type, where an alias was asked for."),
+			"start": rpc.Text("Beginning of the range, with the zone's offset."), "end": rpc.Text("End of the range, excluded."),
+			"timezone": rpc.Text("The zone of days and hours."), "granularity": rpc.Text("Of a series: the length of a bucket."),
+			"previous": rpc.Object([]string{"start", "end"},
+				map[string]*huma.Schema{"start": rpc.Text(""), "end": rpc.Text("Excluded.")}),
+			"sort":  rpc.Text("The column that rows are ordered by, after a minus where the largest comes first."),
+			"limit": rpc.Integer("Rows at most."), "page": rpc.Integer(""), "filters": rpc.Integer("How many filters apply."),
+			"source": {Type: huma.TypeString, Description: "Where the numbers come from: events, rollup, or both."},
+			"rows":   rpc.Integer("Rows that there are."),
+		})
 }
 
 // failureCodes are the codes of parameters that failed.
@@ -244,7 +264,9 @@ func trackRoute(ingest string) rpc.Route {
 			})),
 			Security: append(credentials(auth.ScopeTrackEvents), map[string][]string{}),
 		}
-		op.Responses["default"] = &huma.Response{Description: "Nothing was accepted; `code` says why.", Content: rpc.JSON(ingestionError())}
+		op.Responses["default"] = &huma.Response{
+			Description: "Nothing was accepted; `code` says why.", Content: rpc.JSON(ingestionError()),
+		}
 		if ingest != "" {
 			op.Servers = []*huma.Server{{URL: ingest}}
 		}
@@ -266,7 +288,9 @@ func eventSchema() *huma.Schema {
 			"source": text(0, event.MaxSourceLen), "websiteId": text(0, event.MaxWebsiteIDLen),
 			"timestamp":           {Description: "Unix milliseconds, or a date-time; the time of receipt without it."},
 			"anonymizeVisitorIds": {Enum: []any{true, false, "auto"}},
-			"properties":          {Type: huma.TypeObject, MaxProperties: new(event.MaxPropertiesKeys), AdditionalProperties: true},
+			"properties": {
+				Type: huma.TypeObject, MaxProperties: new(event.MaxPropertiesKeys), AdditionalProperties: true,
+			},
 		},
 	}
 }
@@ -274,7 +298,8 @@ func eventSchema() *huma.Schema {
 // ingestionError is the error body of the ingestion host (specification 7.1).
 func ingestionError() *huma.Schema {
 	problem := rpc.Object([]string{"field", "code", "message"}, map[string]*huma.Schema{
-		"index": rpc.Integer("The event's place in a batch."), "field": rpc.Text(""), "code": rpc.Text(""), "message": rpc.Text(""),
+		"index": rpc.Integer("The event's place in a batch."), "field": rpc.Text(""), "code": rpc.Text(""),
+		"message": rpc.Text(""),
 	})
 	fields := map[string]*huma.Schema{
 		"success": rpc.Boolean(false), "status": {Type: huma.TypeString, Enum: []any{"error"}},

@@ -36,7 +36,8 @@ func (f *file) serve(c *fiber.Ctx) error {
 		return c.SendStatus(fiber.StatusNotModified)
 	}
 	// The page needs its own style and nothing else, from nowhere else.
-	c.Set(fiber.HeaderContentSecurityPolicy, "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	c.Set(fiber.HeaderContentSecurityPolicy,
+		"default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 	c.Context().Response.Header.SetContentType(f.contentType)
 	c.Context().Response.SetBodyRaw(f.body)

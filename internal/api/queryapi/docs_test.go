@@ -15,7 +15,8 @@ import (
 func TestTheDocumentIsOpenAPIAndHasEveryOperation(t *testing.T) {
 	t.Parallel()
 	resp, body := call(t, http.MethodGet, "/openapi.json", "", "")
-	if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != "application/json" || resp.Header.Get("Access-Control-Allow-Origin") != "*" {
+	if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != "application/json" ||
+		resp.Header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("%d %s, %v", resp.StatusCode, got, resp.Header)
 	}
 	doc, err := apitest.ParseOpenAPI([]byte(body))
@@ -28,7 +29,8 @@ func TestTheDocumentIsOpenAPIAndHasEveryOperation(t *testing.T) {
 	described := doc.Operations()
 	for _, r := range Routes {
 		// What describes the host is not described.
-		if !slices.Contains(described, r.Method+" "+r.Path) && !strings.HasPrefix(r.Path, "/docs") && r.Path != "/openapi.json" {
+		if !slices.Contains(described, r.Method+" "+r.Path) && !strings.HasPrefix(r.Path, "/docs") &&
+			r.Path != "/openapi.json" {
 			t.Errorf("%s %s is not in the document", r.Method, r.Path)
 		}
 	}
@@ -48,7 +50,8 @@ func TestTheDocumentIsOpenAPIAndHasEveryOperation(t *testing.T) {
 func TestTheReferencePageNeedsNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	resp, body := call(t, http.MethodGet, "/docs", "", "")
-	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'self'") {
+	if resp.StatusCode != http.StatusOK ||
+		!strings.HasPrefix(resp.Header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'self'") {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)
 	}
 	for _, link := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(body, -1) {

@@ -57,18 +57,33 @@ func TestQueriesAreLimitedByCallerAndRoute(t *testing.T) {
 		{"another key", []string{"X-Api-Key", "foreign"}, 120, 300, http.StatusBadRequest},
 		{"a person", []string{"Cookie", "millrace_session=ann"}, 120, 300, http.StatusBadRequest},
 		{"nobody", []string{"X-Forwarded-For", "192.0.2.1"}, 60, 60, http.StatusBadRequest},
-		{"a key that is not good", []string{"X-Api-Key", "made up", "X-Forwarded-For", "192.0.2.2"}, 60, 60, http.StatusUnauthorized},
-		{"a session that is not good", []string{"Cookie", "millrace_session=made-up", "X-Forwarded-For", "192.0.2.3"}, 60, 60, http.StatusBadRequest},
-		{"a person at an address without rest", []string{"Cookie", "millrace_session=eve", "X-Forwarded-For", "192.0.2.3"}, 0, 0, 0},
+		{
+			"a key that is not good",
+			[]string{"X-Api-Key", "made up", "X-Forwarded-For", "192.0.2.2"},
+			60, 60, http.StatusUnauthorized,
+		},
+		{
+			"a session that is not good",
+			[]string{"Cookie", "millrace_session=made-up", "X-Forwarded-For", "192.0.2.3"},
+			60, 60, http.StatusBadRequest,
+		},
+		{
+			"a person at an address without rest",
+			[]string{"Cookie", "millrace_session=eve", "X-Forwarded-For", "192.0.2.3"},
+			0, 0, 0,
+		},
 	} {
-		for path, limit := range map[string]int{"/v1/query?website_id=web_open": caller.query, "/v1/query/compile?website_id=web_open": caller.compile} {
+		for path, limit := range map[string]int{
+			"/v1/query?website_id=web_open": caller.query, "/v1/query/compile?website_id=web_open": caller.compile,
+		} {
 			for i := range limit {
 				if status, _ := send(path, caller.headers...); status != caller.within {
 					t.Fatalf("%s, request %d to %s: %d, want %d", caller.name, i+1, path, status, caller.within)
 				}
 			}
 			status, header := send(path, caller.headers...)
-			if status != http.StatusTooManyRequests || header.Get("Retry-After") == "" || header.Get("X-RateLimit-Remaining") != "0" ||
+			if status != http.StatusTooManyRequests || header.Get("Retry-After") == "" ||
+				header.Get("X-RateLimit-Remaining") != "0" ||
 				limit > 0 && header.Get("X-RateLimit-Limit") != strconv.Itoa(limit) {
 				t.Errorf("%s, request %d to %s: %d %v", caller.name, limit+1, path, status, header)
 			}
@@ -95,7 +110,8 @@ func TestAKeyHasSoManyRequestsInFlight(t *testing.T) {
 	t.Parallel()
 	const most = 20
 	log := slog.New(slog.DiscardHandler)
-	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: runner{}})
+	engine := analytics.NewEngine(analytics.Config{},
+		analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: runner{}})
 	w := &waiting{Executor: engine, arrived: make(chan struct{}), goOn: make(chan struct{})}
 	app, err := New(Config{}, Deps{
 		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Sessions: access{}, Tenants: tenants{}, Executor: w,
@@ -105,7 +121,8 @@ func TestAKeyHasSoManyRequestsInFlight(t *testing.T) {
 		t.Fatal(err)
 	}
 	send := func(key string) (int, http.Header, string) {
-		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/query?website_id=web_open", strings.NewReader(summary))
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/query?website_id=web_open",
+			strings.NewReader(summary))
 		req.Header.Set("X-Api-Key", key)
 		resp, err := app.Test(req, -1)
 		if err != nil {
@@ -132,7 +149,8 @@ func TestAKeyHasSoManyRequestsInFlight(t *testing.T) {
 		serve("global")
 	}
 	status, header, body := send("global")
-	if status != http.StatusTooManyRequests || header.Get("Retry-After") != "1" || !strings.Contains(body, `"error":"Too many concurrent API key requests","code":"RATE_LIMITED"`) {
+	if status != http.StatusTooManyRequests || header.Get("Retry-After") != "1" ||
+		!strings.Contains(body, `"error":"Too many concurrent API key requests","code":"RATE_LIMITED"`) {
 		t.Errorf("request %d at once: %d %v %s", most+1, status, header, body)
 	}
 	serve("foreign")

@@ -45,11 +45,20 @@ func TestWhoMayAskAboutALink(t *testing.T) {
 		{"a key of one website", "website", "?link_id=lnk_1", clicks, 403, "Access denied to this link"},
 		{"a key of another organization", "foreign", "?link_id=lnk_1", clicks, 403, "Access denied to this link"},
 		{"no such link", "global", "?link_id=lnk_0", clicks, 403, "Access denied to this link"},
-		{"a link wins over what else is named", "global", "?organization_id=org_1&website_id=web_9&link_id=lnk_1", clicks, 200, ofLink},
+		{
+			"a link wins over what else is named", "global", "?organization_id=org_1&website_id=web_9&link_id=lnk_1",
+			clicks, 200, ofLink,
+		},
 		{"the store is away", "global", "?link_id=lnk_down", clicks, 503, `"SERVICE_UNAVAILABLE"`},
-		{"a type about links without one", "global", "?website_id=web_1", clicks, 400, "Query type link_total_clicks is not about this subject. Ask with link_id"},
+		{
+			"a type about links without one", "global", "?website_id=web_1", clicks, 400,
+			"Query type link_total_clicks is not about this subject. Ask with link_id",
+		},
 		{"a type about links of an organization", "global", "", clicks, 400, "Ask with link_id"},
-		{"a type about websites of a link", "global", "?link_id=lnk_1", summary, 400, "Query type summary is not about this subject. Ask with website_id or organization_id"},
+		{
+			"a type about websites of a link", "global", "?link_id=lnk_1", summary, 400,
+			"Query type summary is not about this subject. Ask with website_id or organization_id",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -75,7 +84,8 @@ func TestASignedInPersonMayAskAboutTheLinksOfTheirOrganizations(t *testing.T) {
 		{"viewer", "lnk_0", 403, "Access denied to this link"},
 		{"nobody", "lnk_1", 403, `"FORBIDDEN"`},
 	} {
-		resp, body := call(t, http.MethodPost, "/v1/query?link_id="+tc.id, "", clicks, "Cookie", "millrace_session="+tc.person)
+		resp, body := call(t, http.MethodPost, "/v1/query?link_id="+tc.id, "", clicks, "Cookie",
+			"millrace_session="+tc.person)
 		if resp.StatusCode != tc.status || !strings.Contains(body, tc.contains) {
 			t.Errorf("%s about %s: %d %s\nwant %d %s", tc.person, tc.id, resp.StatusCode, body, tc.status, tc.contains)
 		}

@@ -90,7 +90,8 @@ func trials(t *testing.T, family ratelimit.Family) func(*testing.T, *spoilt) che
 	log := slog.New(slog.DiscardHandler)
 	room := config.Default().Limits
 	room.Query, room.QueryAnonymous, room.Compile, room.CompileAnonymous = 1000, 1000, 1000, 1000
-	free, full := ratelimit.New(room, ratelimit.Deps{Log: log}), ratelimit.New(config.Default().Limits, ratelimit.Deps{Log: log})
+	free, full := ratelimit.New(room, ratelimit.Deps{Log: log}), ratelimit.New(config.Default().Limits,
+		ratelimit.Deps{Log: log})
 	checktest.UseUp(t, full, family, callers["global"].KeyID, callers["foreign"].KeyID)
 	onFree, onFull := newTrial(t, free), newTrial(t, full)
 	return func(t *testing.T, s *spoilt) checktest.Response {

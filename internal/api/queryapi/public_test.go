@@ -53,7 +53,10 @@ func TestWhoMayAskWhatOfAPublicWebsite(t *testing.T) {
 		{"by what is known of them, with another organization's key", "foreign", "web_open", byTrait, 403, `"FORBIDDEN"`},
 		{"by what is known of them, with a key of the organization", "global", "web_open", byTrait, 200, response},
 		{"by who users are in a part of a batch", "", "web_open", `[` + perUser + `,` + summary + `]`, 200, response},
-		{"a mistake beside", "", "web_open", `{"parameters":["recent_errors","nonsense"],"preset":"today"}`, 400, "Unknown query type: nonsense"},
+		{
+			"a mistake beside", "", "web_open", `{"parameters":["recent_errors","nonsense"],"preset":"today"}`, 400,
+			"Unknown query type: nonsense",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -106,7 +109,9 @@ func TestATypeIsLookedAtBeforeItsScope(t *testing.T) {
 func TestNobodyLearnsWhatExists(t *testing.T) {
 	t.Parallel()
 	var bodies []string
-	for _, query := range []string{"", "?website_id=web_1", "?website_id=web_0", "?organization_id=org_1", "?link_id=x", "?schedule_id=x"} {
+	for _, query := range []string{
+		"", "?website_id=web_1", "?website_id=web_0", "?organization_id=org_1", "?link_id=x", "?schedule_id=x",
+	} {
 		_, body := call(t, http.MethodPost, "/v1/query"+query, "", summary)
 		bodies = append(bodies, body)
 	}
@@ -122,8 +127,10 @@ func TestNobodyLearnsWhatExists(t *testing.T) {
 func TestPagesElsewhereMayAskForWhatIsPublic(t *testing.T) {
 	t.Parallel()
 	const elsewhere = "https://elsewhere.example"
-	resp, _ := call(t, http.MethodOptions, "/v1/query?website_id=web_open", "", "", "Origin", elsewhere, "Access-Control-Request-Method", "POST")
-	if resp.StatusCode != 204 || resp.Header.Get("Access-Control-Allow-Origin") != "*" || resp.Header.Get("Access-Control-Allow-Methods") != "POST" ||
+	resp, _ := call(t, http.MethodOptions, "/v1/query?website_id=web_open", "", "", "Origin", elsewhere,
+		"Access-Control-Request-Method", "POST")
+	if resp.StatusCode != 204 || resp.Header.Get("Access-Control-Allow-Origin") != "*" ||
+		resp.Header.Get("Access-Control-Allow-Methods") != "POST" ||
 		strings.Contains(strings.ToLower(resp.Header.Get("Access-Control-Allow-Headers")), "api-key") {
 		t.Errorf("preflight: %d %v", resp.StatusCode, resp.Header)
 	}
@@ -133,9 +140,11 @@ func TestPagesElsewhereMayAskForWhatIsPublic(t *testing.T) {
 	}{
 		"a public website": {"web_open", 200}, "a private one": {"web_1", 403},
 	} {
-		resp, body := call(t, http.MethodPost, "/v1/query?website_id="+tc.website, "", `{"parameters":["summary","recent_errors"],"preset":"today"}`,
+		resp, body := call(t, http.MethodPost, "/v1/query?website_id="+tc.website, "",
+			`{"parameters":["summary","recent_errors"],"preset":"today"}`,
 			"Cookie", "millrace_session=ann", "Origin", elsewhere)
-		if resp.StatusCode != tc.status || resp.Header.Get("Access-Control-Allow-Origin") != "*" || resp.Header.Get("Access-Control-Allow-Credentials") != "" {
+		if resp.StatusCode != tc.status || resp.Header.Get("Access-Control-Allow-Origin") != "*" ||
+			resp.Header.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s: %d %s %v", name, resp.StatusCode, body, resp.Header)
 		}
 		if tc.status == 200 && !strings.Contains(body, `"AUTH_REQUIRED"`) {

@@ -39,7 +39,9 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 	if err != nil {
 		return err
 	}
-	a := &response{plans: plans, batch: batch, format: formatOf(c.Get(fiber.HeaderAccept)), requestID: httpkit.RequestID(c)}
+	a := &response{
+		plans: plans, batch: batch, format: formatOf(c.Get(fiber.HeaderAccept)), requestID: httpkit.RequestID(c),
+	}
 	if err := a.check(); err != nil {
 		return err
 	}
@@ -52,7 +54,8 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 	c.Vary(fiber.HeaderAccept)
 	c.Set(fiber.HeaderCacheControl, "private, no-cache")
 	if tag, ok := a.execution.Tag(); ok {
-		a.etag = etagOf(tag, string(caller.body), c.Query(zoneParameter), may.subject.ID, strconv.Itoa(int(a.format)), rejections(plans))
+		a.etag = etagOf(tag, string(caller.body), c.Query(zoneParameter), may.subject.ID,
+			strconv.Itoa(int(a.format)), rejections(plans))
 	}
 	if a.etag != "" && !wants.NoRead && matches(c.Get(fiber.HeaderIfNoneMatch), a.etag) {
 		c.Set(fiber.HeaderETag, a.etag)

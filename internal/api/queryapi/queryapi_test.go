@@ -29,8 +29,10 @@ import (
 
 // callers are the keys of these tests by their secret.
 var callers = map[string]auth.Principal{
-	"global":    {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_1", Scopes: auth.AllScopes()},
-	"website":   {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_2", Scopes: auth.AllScopes(), WebsiteID: "web_1"},
+	"global": {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_1", Scopes: auth.AllScopes()},
+	"website": {
+		Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_2", Scopes: auth.AllScopes(), WebsiteID: "web_1",
+	},
 	"foreign":   {Kind: auth.KindKey, OrganizationID: "org_2", KeyID: "key_3", Scopes: auth.AllScopes()},
 	"monitors":  {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_6", Scopes: scopes("read:monitors")},
 	"reader":    {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_7", Scopes: scopes("read:data")},
@@ -83,16 +85,19 @@ func (runner) Run(_ context.Context, s *analytics.Statement) (*analytics.Table, 
 	if s.Type.Name == "top_pages" {
 		return nil, errors.New("DB::Exception: memory limit for web_9 exceeded")
 	}
-	return &analytics.Table{Rows: 1, Columns: []analytics.Values{{Name: "owner", Strings: []string{s.Params[0].Text}}}}, nil
+	return &analytics.Table{Rows: 1, Columns: []analytics.Values{{Name: "owner", Strings: []string{s.Params[0].Text}}}},
+		nil
 }
 
 // newApp is the app of these tests; it keeps nothing from one request to the
 // next.
 var newApp = sync.OnceValues(func() (*fiber.App, error) {
 	log := slog.New(slog.DiscardHandler)
-	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: runner{}})
+	engine := analytics.NewEngine(analytics.Config{},
+		analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: runner{}})
 	return New(Config{}, Deps{
-		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Moves: access{}, Sessions: access{}, Executor: engine, Tenants: tenants{}, Links: access{},
+		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Moves: access{}, Sessions: access{}, Executor: engine,
+		Tenants: tenants{}, Links: access{},
 		Now: func() time.Time { return time.Date(2026, 3, 30, 10, 0, 0, 0, time.UTC) },
 	})
 })
@@ -161,9 +166,11 @@ func TestEveryRouteIsPublicOrNeedsAScope(t *testing.T) {
 			continue
 		}
 		if resp.StatusCode != http.StatusUnauthorized || !strings.HasPrefix(resp.Header.Get("WWW-Authenticate"), "Bearer") {
-			t.Errorf("%s %s without a credential: %d, %q", r.Method, r.Path, resp.StatusCode, resp.Header.Get("WWW-Authenticate"))
+			t.Errorf("%s %s without a credential: %d, %q",
+				r.Method, r.Path, resp.StatusCode, resp.Header.Get("WWW-Authenticate"))
 		}
-		if resp, body := call(t, r.Method, target, "powerless", summary); resp.StatusCode != http.StatusForbidden || !strings.Contains(body, `"FORBIDDEN"`) {
+		if resp, body := call(t, r.Method, target, "powerless", summary); resp.StatusCode != http.StatusForbidden ||
+			!strings.Contains(body, `"FORBIDDEN"`) {
 			t.Errorf("%s %s without the scope: %d %s", r.Method, r.Path, resp.StatusCode, body)
 		}
 	}
@@ -175,8 +182,10 @@ func TestWhoMayAskAboutWhat(t *testing.T) {
 		return `{"success":false,"error":"Access denied to this ` + what + `","code":"ACCESS_DENIED","requestId":"req_1"}`
 	}
 	owner := func(id string) string {
-		return `{"success":true,"requestId":"req_1","queryId":"","data":[{"parameter":"summary","success":true,"data":[{"owner":"` + id + `"}]}],` +
-			`"meta":{"parameters":["summary"],"total_parameters":1,"page":1,"limit":100,"filters_applied":0,` + applied("summary", "summary_metrics", 1) + `}}`
+		return `{"success":true,"requestId":"req_1","queryId":"","data":[{"parameter":"summary","success":true,"data":[{"owner":"` +
+			id + `"}]}],` +
+			`"meta":{"parameters":["summary"],"total_parameters":1,"page":1,"limit":100,"filters_applied":0,` +
+			applied("summary", "summary_metrics", 1) + `}}`
 	}
 	const missing = `{"success":false,"error":"website_id is required","code":"MISSING_PROJECT_ID","requestId":"req_1"}`
 	const unauthorized = `{"success":false,"error":"Authentication required","code":"AUTH_REQUIRED","requestId":"req_1"}`
@@ -242,7 +251,8 @@ func TestAccessIsDecidedBeforeTheBodyIsRead(t *testing.T) {
 
 func TestABearerTokenIsAKeyToo(t *testing.T) {
 	t.Parallel()
-	if resp, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "", summary, "Authorization", "Bearer global"); resp.StatusCode != 200 {
+	if resp, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "", summary,
+		"Authorization", "Bearer global"); resp.StatusCode != 200 {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
@@ -258,14 +268,16 @@ func TestWhatWasAppliedIsToldToTheMillisecond(t *testing.T) {
 
 func TestFailedParametersComeLastAndTellNothing(t *testing.T) {
 	t.Parallel()
-	resp, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "global", `{"id":"dash-1","parameters":[{"name":"pages","id":"mine"},"summary_metrics","top_pages"],"preset":"today",
+	resp, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "global",
+		`{"id":"dash-1","parameters":[{"name":"pages","id":"mine"},"summary_metrics","top_pages"],"preset":"today",
 		"filters":[{"field":"path","op":"eq","value":"/"}],"limit":5,"page":2}`)
 	want := `{"success":true,"requestId":"req_1","queryId":"dash-1","data":[` +
 		`{"parameter":"summary_metrics","success":true,"data":[{"owner":"web_1"}]},` +
 		`{"parameter":"mine","success":false,"error":"Query execution failed","code":"QUERY_FAILED","data":[]},` +
 		`{"parameter":"top_pages","success":false,"error":"Query execution failed","code":"QUERY_FAILED","data":[]}],` +
 		`"meta":{"parameters":["pages","summary_metrics","top_pages"],"total_parameters":3,"page":2,"limit":5,"filters_applied":1,"applied":[` +
-		today("mine", "top_pages", 5, 2, 1, 0) + `,` + today("summary_metrics", "summary_metrics", 5, 2, 1, 1) + `,` + today("top_pages", "top_pages", 5, 2, 1, 0) + `]}}`
+		today("mine", "top_pages", 5, 2, 1, 0) + `,` + today("summary_metrics", "summary_metrics", 5, 2, 1, 1) + `,` +
+		today("top_pages", "top_pages", 5, 2, 1, 0) + `]}}`
 	if resp.StatusCode != 200 || body != want {
 		t.Errorf("%d %s\nwant 200 %s", resp.StatusCode, body, want)
 	}
@@ -273,7 +285,8 @@ func TestFailedParametersComeLastAndTellNothing(t *testing.T) {
 
 func TestAnArrayIsABatch(t *testing.T) {
 	t.Parallel()
-	_, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "global", `[{"id":"a","parameters":["summary"],"preset":"today"},{"id":"b\u2028","parameters":["pages"],"preset":"today"}]`)
+	_, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "global",
+		`[{"id":"a","parameters":["summary"],"preset":"today"},{"id":"b\u2028","parameters":["pages"],"preset":"today"}]`)
 	want := `{"success":true,"requestId":"req_1","batch":true,"results":[` +
 		`{"queryId":"a","data":[{"parameter":"summary","success":true,"data":[{"owner":"web_1"}]}],"meta":{"parameters":["summary"],"total_parameters":1,"page":1,"limit":100,"filters_applied":0,` + applied("summary", "summary_metrics", 1) + `}},` +
 		`{"queryId":"b\u2028","data":[{"parameter":"pages","success":false,"error":"Query execution failed","code":"QUERY_FAILED","data":[]}],"meta":{"parameters":["pages"],"total_parameters":1,"page":1,"limit":100,"filters_applied":0,` + applied("pages", "top_pages", 0) + `}}]}`
@@ -308,14 +321,16 @@ func TestTheQueryStringIsReadStrictly(t *testing.T) {
 	t.Parallel()
 	const missing = `"error":"website_id is required","code":"MISSING_PROJECT_ID"`
 	for _, route := range []struct{ path, body, code string }{
-		{"/v1/query", summary, "VALIDATION_ERROR"}, {"/v1/query/compile", `{"type":"pages","from":"2026-03-01","to":"2026-03-02"}`, "COMPILATION_ERROR"},
+		{"/v1/query", summary, "VALIDATION_ERROR"},
+		{"/v1/query/compile", `{"type":"pages","from":"2026-03-01","to":"2026-03-02"}`, "COMPILATION_ERROR"},
 	} {
 		for query, want := range map[string]string{
-			"?website_id=":                          missing,
-			"?organization_id=":                     missing,
-			"?website_id=&organization_id=org_1":    `"success":true`,
-			"?website_id=web_1&timezone=":           `"success":true`,
-			"?websiteId=web_1":                      `"error":"Unknown query parameter: websiteId. Did you mean 'website_id'?","code":"` + route.code + `"`,
+			"?website_id=":                       missing,
+			"?organization_id=":                  missing,
+			"?website_id=&organization_id=org_1": `"success":true`,
+			"?website_id=web_1&timezone=":        `"success":true`,
+			"?websiteId=web_1": `"error":"Unknown query parameter: websiteId. Did you mean 'website_id'?","code":"` +
+				route.code + `"`,
 			"?website_id=web_1&timeZone=Asia/Tokyo": `"details":[{"field":"timeZone","message":"Unknown query parameter: timeZone","suggestion":"Did you mean 'timezone'?"}]`,
 			"?website_id=web_1&page=2":              `"error":"Unknown query parameter: page","code":"` + route.code + `"`,
 		} {
@@ -332,10 +347,12 @@ func TestTheQueryStringIsReadStrictly(t *testing.T) {
 func TestABodyIsTakenUpToItsLimit(t *testing.T) {
 	t.Parallel()
 	sized := func(n int) string { return summary + strings.Repeat(" ", n-len(summary)) }
-	if resp, body := call(t, http.MethodPost, "/v1/query", "global", sized(analytics.MaxBodyBytes)); resp.StatusCode != 200 {
+	if resp, body := call(t, http.MethodPost, "/v1/query", "global",
+		sized(analytics.MaxBodyBytes)); resp.StatusCode != 200 {
 		t.Errorf("at the limit: %d %s", resp.StatusCode, body)
 	}
-	if resp, body := call(t, http.MethodPost, "/v1/query", "global", sized(analytics.MaxBodyBytes+1)); resp.StatusCode != 413 || !strings.Contains(body, "PAYLOAD_TOO_LARGE") {
+	if resp, body := call(t, http.MethodPost, "/v1/query", "global",
+		sized(analytics.MaxBodyBytes+1)); resp.StatusCode != 413 || !strings.Contains(body, "PAYLOAD_TOO_LARGE") {
 		t.Errorf("beyond: %d %s", resp.StatusCode, body)
 	}
 	var packed bytes.Buffer
@@ -346,7 +363,8 @@ func TestABodyIsTakenUpToItsLimit(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if resp, body := call(t, http.MethodPost, "/v1/query", "global", packed.String(), "Content-Encoding", "gzip"); resp.StatusCode != 413 {
+	if resp, body := call(t, http.MethodPost, "/v1/query", "global", packed.String(),
+		"Content-Encoding", "gzip"); resp.StatusCode != 413 {
 		t.Errorf("beyond when inflated: %d %s", resp.StatusCode, body)
 	}
 }
@@ -378,7 +396,8 @@ func TestTypesListTheCatalogue(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &got); err != nil || resp.StatusCode != 200 {
 			t.Fatalf("%d %s: %v", resp.StatusCode, text, err)
 		}
-		if !got.Success || got.RequestID != "req_1" || len(got.Types) != len(analytics.Catalog) || len(got.Configs) != len(analytics.Catalog) || len(got.Presets) != len(analytics.Presets) {
+		if !got.Success || got.RequestID != "req_1" || len(got.Types) != len(analytics.Catalog) ||
+			len(got.Configs) != len(analytics.Catalog) || len(got.Presets) != len(analytics.Presets) {
 			t.Errorf("%s", text)
 		}
 		c := got.Configs["events_by_date"]
@@ -396,11 +415,15 @@ func TestTypesListTheCatalogue(t *testing.T) {
 			if diff := cmp.Diff(analytics.GranularityNames(), c.Meta.SupportsGranularity); diff != "" {
 				t.Errorf("granularities (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(analytics.Lookup("events_by_date").Groups, c.Meta.SupportsGroupBy); diff != "" || !c.Meta.SupportsCompare {
+			if diff := cmp.Diff(analytics.Lookup("events_by_date").Groups, c.Meta.SupportsGroupBy); diff != "" ||
+				!c.Meta.SupportsCompare {
 				t.Errorf("groups (-want +got), comparable %v:\n%s", c.Meta.SupportsCompare, diff)
 			}
-			for name, options := range map[string]int{"events_by_date": 0, "funnel": len(analytics.Lookup("funnel").Options), "percentiles": 2} {
-				if got := got.Configs[name].Meta.Options; len(got) != options || options > 0 && (got[0]["description"] == "" || got[0]["required"] != true) {
+			for name, options := range map[string]int{
+				"events_by_date": 0, "funnel": len(analytics.Lookup("funnel").Options), "percentiles": 2,
+			} {
+				if got := got.Configs[name].Meta.Options; len(got) != options ||
+					options > 0 && (got[0]["description"] == "" || got[0]["required"] != true) {
 					t.Errorf("options of %s: %v", name, got)
 				}
 			}
@@ -424,10 +447,12 @@ func TestHealth(t *testing.T) {
 
 func TestOtherRoutesAndMethodsAreTold(t *testing.T) {
 	t.Parallel()
-	if resp, body := call(t, http.MethodGet, "/v1/nothing", "", ""); resp.StatusCode != 404 || !strings.Contains(body, `"NOT_FOUND"`) {
+	if resp, body := call(t, http.MethodGet, "/v1/nothing", "", ""); resp.StatusCode != 404 ||
+		!strings.Contains(body, `"NOT_FOUND"`) {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
-	if resp, body := call(t, http.MethodGet, "/v1/query", "global", ""); resp.StatusCode != 405 || !strings.Contains(body, `"METHOD_NOT_ALLOWED"`) {
+	if resp, body := call(t, http.MethodGet, "/v1/query", "global", ""); resp.StatusCode != 405 ||
+		!strings.Contains(body, `"METHOD_NOT_ALLOWED"`) {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }

@@ -160,7 +160,8 @@ type handlers struct {
 func New(cfg Config, deps Deps) (*fiber.App, error) {
 	app := httpkit.New(httpkit.Config{
 		Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes, Deadline: cfg.Deadline,
-		MaxInFlight: cfg.MaxInFlight, Admission: cfg.Admission, Conns: cfg.Conns, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
+		MaxInFlight: cfg.MaxInFlight, Admission: cfg.Admission, Conns: cfg.Conns, AccessLog: cfg.AccessLog,
+		Proxies: cfg.Proxies, Site: cfg.Site,
 		Unavailable: cfg.Unavailable, Page: flagapi.Page, Open: flagapi.Elsewhere,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	resources := management.Resources(deps.Management)
@@ -170,7 +171,8 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 	}
 	identifier := &rpc.Identifier{Keys: deps.Access, Sessions: deps.Sessions, Site: &cfg.Site, Limits: deps.Limits}
 	h := &handlers{
-		identifier: identifier, access: deps.Access, moves: deps.Moves, executor: deps.Executor, links: deps.Links, dirty: deps.Dirty, tenants: deps.Tenants, now: deps.Now,
+		identifier: identifier, access: deps.Access, moves: deps.Moves, executor: deps.Executor, links: deps.Links,
+		dirty: deps.Dirty, tenants: deps.Tenants, now: deps.Now,
 	}
 	if h.now == nil {
 		h.now = time.Now

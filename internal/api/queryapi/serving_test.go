@@ -77,12 +77,14 @@ func newServing(t *testing.T, r *rowsRunner) *serving {
 	t.Helper()
 	s := &serving{runner: r}
 	log := slog.New(slog.DiscardHandler)
-	engine := analytics.NewEngine(analytics.Config{CacheBytes: 1 << 20}, analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: r, Versions: &s.state})
+	engine := analytics.NewEngine(analytics.Config{CacheBytes: 1 << 20},
+		analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: r, Versions: &s.state})
 	t.Cleanup(engine.Close)
 	var err error
 	s.App, err = New(Config{}, Deps{
-		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Sessions: access{}, Executor: engine, Tenants: tenants{},
-		Now: func() time.Time { return time.Date(2026, 3, 30, 10, 0, 0, 0, time.UTC) },
+		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Sessions: access{}, Executor: engine,
+		Tenants: tenants{},
+		Now:     func() time.Time { return time.Date(2026, 3, 30, 10, 0, 0, 0, time.UTC) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +94,8 @@ func newServing(t *testing.T, r *rowsRunner) *serving {
 
 func (s *serving) ask(t *testing.T, body string, headers ...string) (*reply, string) {
 	t.Helper()
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/query?website_id=web_1", strings.NewReader(body))
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/query?website_id=web_1",
+		strings.NewReader(body))
 	req.Header.Set("X-Request-ID", "req_1")
 	req.Header.Set("X-Api-Key", "global")
 	for i := 0; i < len(headers); i += 2 {
@@ -133,7 +136,8 @@ func TestAnUnchangedAnswerIsNotSentAgain(t *testing.T) {
 			t.Errorf("%s: %d", name, resp.StatusCode)
 		}
 	}
-	if resp, _ := s.ask(t, `{"parameters":["browser_name"],"preset":"yesterday"}`, "If-None-Match", etag); resp.StatusCode != 200 {
+	if resp, _ := s.ask(t, `{"parameters":["browser_name"],"preset":"yesterday"}`,
+		"If-None-Match", etag); resp.StatusCode != 200 {
 		t.Errorf("another question: %d", resp.StatusCode)
 	}
 }
@@ -141,7 +145,8 @@ func TestAnUnchangedAnswerIsNotSentAgain(t *testing.T) {
 func TestAResponseWithAFailureHasNoETag(t *testing.T) {
 	t.Parallel()
 	s := newServing(t, &rowsRunner{n: 1, err: errors.New("secret")})
-	if resp, _ := s.ask(t, `{"parameters":["browser_name",`+elsewhen("pages", 1)+`],"preset":"today"}`); resp.Header.Get("ETag") != "" {
+	if resp, _ := s.ask(t,
+		`{"parameters":["browser_name",`+elsewhen("pages", 1)+`],"preset":"today"}`); resp.Header.Get("ETag") != "" {
 		t.Errorf("ETag %q", resp.Header.Get("ETag"))
 	}
 }
@@ -156,7 +161,8 @@ func TestFailuresHaveStableCodes(t *testing.T) {
 	} {
 		s := newServing(t, &rowsRunner{err: err})
 		_, body := s.ask(t, `{"parameters":["pages"],"preset":"today"}`)
-		if !strings.Contains(body, `"data":[{"parameter":"pages","success":false,"error":"Query execution failed","code":"`+want+`","data":[]}]`) {
+		if !strings.Contains(body,
+			`"data":[{"parameter":"pages","success":false,"error":"Query execution failed","code":"`+want+`","data":[]}]`) {
 			t.Errorf("%v: %s", err, body)
 		}
 	}
@@ -168,7 +174,8 @@ func TestRowsComeAsCSV(t *testing.T) {
 	resp, body := s.ask(t, pages, "Accept", "text/csv")
 	x := strings.Repeat("x", 40)
 	want := "name,pageviews,visitors,percentage\r\n\"" + x + ", \"\"0\"\"\",0,0,0\r\n\"" + x + ", \"\"1\"\"\",1,1,1\r\n"
-	if resp.StatusCode != 200 || body != want || resp.Header.Get("Content-Type") != "text/csv; charset=utf-8; header=present" {
+	if resp.StatusCode != 200 || body != want ||
+		resp.Header.Get("Content-Type") != "text/csv; charset=utf-8; header=present" {
 		t.Errorf("%d %s %q\nwant %q", resp.StatusCode, resp.Header.Get("Content-Type"), body, want)
 	}
 	resp, body = s.ask(t, `{"parameters":["browser_name","browser_name"],"preset":"today"}`, "Accept", "text/csv")
@@ -176,7 +183,8 @@ func TestRowsComeAsCSV(t *testing.T) {
 		t.Errorf("two parameters: %d %s", resp.StatusCode, body)
 	}
 	resp, body = s.ask(t, `{"parameters":["pages"],"preset":"today"}`, "Accept", "text/csv")
-	if resp.StatusCode != 503 || !strings.Contains(body, `"SERVICE_UNAVAILABLE"`) || resp.Header.Get("Content-Type") != "application/json" {
+	if resp.StatusCode != 503 || !strings.Contains(body, `"SERVICE_UNAVAILABLE"`) ||
+		resp.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("a failure: %d %s %s", resp.StatusCode, resp.Header.Get("Content-Type"), body)
 	}
 }
@@ -186,9 +194,12 @@ func TestRowsComeAsLines(t *testing.T) {
 	s := newServing(t, &rowsRunner{n: 1, err: errors.New("secret")})
 	x := strings.Repeat("x", 40)
 	for body, want := range map[string]string{
-		`{"parameters":[` + elsewhen("pages", 1) + `,"browser_name"],"preset":"today"}`: `{"parameter":"browser_name","name":"` + x + `, \"0\"","pageviews":0,"visitors":0,"percentage":0}` + "\n" +
+		`{"parameters":[` + elsewhen("pages", 1) +
+			`,"browser_name"],"preset":"today"}`: `{"parameter":"browser_name","name":"` +
+			x + `, \"0\"","pageviews":0,"visitors":0,"percentage":0}` + "\n" +
 			`{"parameter":"pages","success":false,"error":"Query execution failed","code":"QUERY_FAILED"}` + "\n",
-		`[{"id":"a","parameters":["browser_name"],"preset":"today"},{"parameters":["pages"],"preset":"today"}]`: `{"queryId":"a","parameter":"browser_name","name":"` + x + `, \"0\"","pageviews":0,"visitors":0,"percentage":0}` + "\n" +
+		`[{"id":"a","parameters":["browser_name"],"preset":"today"},{"parameters":["pages"],"preset":"today"}]`: `{"queryId":"a","parameter":"browser_name","name":"` +
+			x + `, \"0\"","pageviews":0,"visitors":0,"percentage":0}` + "\n" +
 			`{"queryId":"","parameter":"pages","success":false,"error":"Query execution failed","code":"QUERY_FAILED"}` + "\n",
 	} {
 		resp, got := s.ask(t, body, "Accept", "application/x-ndjson")
@@ -201,8 +212,9 @@ func TestRowsComeAsLines(t *testing.T) {
 func TestTheFormatThatACallerLikesBestIsWritten(t *testing.T) {
 	t.Parallel()
 	for accept, want := range map[string]format{
-		"": formatJSON, "*/*": formatJSON, "application/json": formatJSON, "application/*": formatJSON, "image/png": formatJSON,
-		"text/csv": formatCSV, "TEXT/CSV": formatCSV, "text/*": formatCSV, "text/csv;header=present": formatCSV,
+		"": formatJSON, "*/*": formatJSON, "application/json": formatJSON, "application/*": formatJSON,
+		"image/png": formatJSON,
+		"text/csv":  formatCSV, "TEXT/CSV": formatCSV, "text/*": formatCSV, "text/csv;header=present": formatCSV,
 		"application/x-ndjson": formatNDJSON, "application/ndjson;q=0.1": formatNDJSON,
 		"application/json, text/csv":                   formatJSON,
 		"application/json;q=0.5, text/csv;q=0.6":       formatCSV,
@@ -227,7 +239,8 @@ func TestALargeResponseIsStreamed(t *testing.T) {
 	for accept, lines := range map[string]int{"application/json": 0, "application/x-ndjson": 3 * 2000, "text/csv": 2001} {
 		body := pages
 		if accept != "text/csv" {
-			body = `{"parameters":["browser_name",` + elsewhen("os_name", 1) + `,` + elsewhen("country", 2) + `],"preset":"today"}`
+			body = `{"parameters":["browser_name",` + elsewhen("os_name", 1) + `,` +
+				elsewhen("country", 2) + `],"preset":"today"}`
 		}
 		resp, got := s.ask(t, body, "Accept", accept)
 		if resp.StatusCode != 200 || resp.Header.Get("Content-Length") != "" || len(got) < wholeBytes {
@@ -239,14 +252,16 @@ func TestALargeResponseIsStreamed(t *testing.T) {
 					Data []map[string]any `json:"data"`
 				} `json:"data"`
 			}
-			if err := json.Unmarshal([]byte(got), &response); err != nil || len(response.Data) != 3 || len(response.Data[2].Data) != 2000 {
+			if err := json.Unmarshal([]byte(got), &response); err != nil || len(response.Data) != 3 ||
+				len(response.Data[2].Data) != 2000 {
 				t.Errorf("%v in %d bytes", err, len(got))
 			}
 		} else if n := strings.Count(got, "\n"); n != lines {
 			t.Errorf("%s: %d lines, want %d", accept, n, lines)
 		}
 	}
-	if resp, got := s.ask(t, `{"parameters":["browser_name"],"preset":"today","limit":3}`); resp.Header.Get("ETag") == "" || len(got) < wholeBytes {
+	if resp, got := s.ask(t, `{"parameters":["browser_name"],"preset":"today","limit":3}`); resp.Header.Get(
+		"ETag") == "" || len(got) < wholeBytes {
 		t.Errorf("a streamed answer that is all there has no ETag")
 	}
 }
@@ -256,8 +271,10 @@ func TestResponsesAreCompressedWhereItIsWorthIt(t *testing.T) {
 	for rows, packed := range map[int]bool{1: false, 100: true, 2000: true} {
 		s := newServing(t, &rowsRunner{n: rows})
 		resp, got := s.ask(t, pages, "Accept-Encoding", "gzip")
-		if (resp.Header.Get("Content-Encoding") == "gzip") != packed || !strings.Contains(strings.Join(resp.Header.Values("Vary"), ","), "Accept-Encoding") {
-			t.Errorf("%d rows: Content-Encoding %q, Vary %q", rows, resp.Header.Get("Content-Encoding"), resp.Header.Values("Vary"))
+		if (resp.Header.Get("Content-Encoding") == "gzip") != packed ||
+			!strings.Contains(strings.Join(resp.Header.Values("Vary"), ","), "Accept-Encoding") {
+			t.Errorf("%d rows: Content-Encoding %q, Vary %q",
+				rows, resp.Header.Get("Content-Encoding"), resp.Header.Values("Vary"))
 		}
 		if !packed {
 			continue
@@ -298,10 +315,12 @@ func TestTheCatalogueIsNotSentAgain(t *testing.T) {
 	if etag == "" || etag == meta.Header.Get("ETag") || !strings.Contains(body, `"requestId":"req_1"`) {
 		t.Errorf("ETags %q and %q", etag, meta.Header.Get("ETag"))
 	}
-	if resp, body := call(t, http.MethodGet, "/v1/query/types", "", "", "If-None-Match", etag); resp.StatusCode != 304 || body != "" {
+	if resp, body := call(t, http.MethodGet, "/v1/query/types", "", "",
+		"If-None-Match", etag); resp.StatusCode != 304 || body != "" {
 		t.Errorf("%d %q", resp.StatusCode, body)
 	}
-	if resp, body := call(t, http.MethodGet, "/v1/query/types?include_meta=true", "", "", "Accept-Encoding", "zstd, gzip"); resp.Header.Get("Content-Encoding") != "zstd" || len(body) > 60_000 {
+	if resp, body := call(t, http.MethodGet, "/v1/query/types?include_meta=true", "", "",
+		"Accept-Encoding", "zstd, gzip"); resp.Header.Get("Content-Encoding") != "zstd" || len(body) > 60_000 {
 		t.Errorf("%s of %d bytes", resp.Header.Get("Content-Encoding"), len(body))
 	}
 }

@@ -63,11 +63,13 @@ func TestASignedInPersonMayAskAboutTheirOrganizations(t *testing.T) {
 
 func TestAnotherSitesPageMayNotAskWithACookie(t *testing.T) {
 	t.Parallel()
-	resp, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "", summary, "Cookie", "millrace_session=ann", "Origin", "https://evil.example")
+	resp, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "", summary, "Cookie", "millrace_session=ann",
+		"Origin", "https://evil.example")
 	if resp.StatusCode != http.StatusForbidden {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
-	resp, body = call(t, http.MethodPost, "/v1/query?website_id=web_1", "global", summary, "Origin", "https://evil.example")
+	resp, body = call(t, http.MethodPost, "/v1/query?website_id=web_1", "global", summary, "Origin",
+		"https://evil.example")
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("with a key: %d %s", resp.StatusCode, body)
 	}

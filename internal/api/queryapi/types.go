@@ -161,7 +161,8 @@ func configOf(t *analytics.Type, withMeta bool) typeConfig {
 	config.Meta = &typeMeta{
 		Title: t.Title, Description: t.Description, Category: t.Category, Tags: list(t.Tags),
 		DefaultVisualization: t.Visualization, SupportsGranularity: t.Granularities(), SupportsGroupBy: list(t.Groups),
-		SupportsCompare: t.Comparable(), RequiredFilters: list(t.Requires), FilterableFields: list(t.Measures), Options: []typeOption{},
+		SupportsCompare: t.Comparable(), RequiredFilters: list(t.Requires), FilterableFields: list(t.Measures),
+		Options: []typeOption{},
 	}
 	for i := range t.Options {
 		o := &t.Options[i]
@@ -172,7 +173,8 @@ func configOf(t *analytics.Type, withMeta bool) typeConfig {
 	}
 	for _, col := range t.Columns {
 		config.Meta.OutputFields = append(config.Meta.OutputFields, outputField{
-			Name: col.Name, Type: string(col.Type), Label: col.Label, Description: col.Description, Unit: col.Unit, Example: col.Example,
+			Name: col.Name, Type: string(col.Type), Label: col.Label, Description: col.Description, Unit: col.Unit,
+			Example: col.Example,
 		})
 	}
 	return config

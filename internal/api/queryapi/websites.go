@@ -89,7 +89,9 @@ func reach(caller *request, organizationID string) ([]auth.Principal, error) {
 }
 
 // appendWebsites adds the websites that a principal reaches, oldest first.
-func (h *handlers) appendWebsites(ctx context.Context, to []queriedWebsite, p auth.Principal) ([]queriedWebsite, error) {
+func (h *handlers) appendWebsites(
+	ctx context.Context, to []queriedWebsite, p auth.Principal,
+) ([]queriedWebsite, error) {
 	o, err := h.tenants.OrganizationByID(ctx, p.OrganizationID)
 	if errors.Is(err, org.ErrNotFound) {
 		return to, nil // it went away in the meantime

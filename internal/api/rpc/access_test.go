@@ -208,7 +208,8 @@ func newMatrix(t *testing.T) *matrix {
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	rpc.Mount(m.app, doc, m.resources, rpc.Deps{
-		Identifier: &rpc.Identifier{Keys: anyone{}, Sessions: anyone{}, Site: &httpkit.Site{}}, Log: slog.New(slog.DiscardHandler),
+		Identifier: &rpc.Identifier{Keys: anyone{}, Sessions: anyone{}, Site: &httpkit.Site{}},
+		Log:        slog.New(slog.DiscardHandler),
 	})
 	return m
 }

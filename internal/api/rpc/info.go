@@ -35,8 +35,9 @@ func (i Info) openapi() *huma.OpenAPI {
 			},
 			Parameters: map[string]*huma.Param{"IdempotencyKey": {
 				Name: headerIdempotencyKey, In: "header",
-				Description: "A name for this call, chosen by the caller. A second call with the same name and body within 24 hours is not made again: it gets the first one's answer.",
-				Schema:      &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(idempotency.MaxKeyLen)},
+				Description: "A name for this call, chosen by the caller. A second call with the same name and body within 24 " +
+					"hours is not made again: it gets the first one's answer.",
+				Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(idempotency.MaxKeyLen)},
 			}},
 			Responses: map[string]*huma.Response{"Error": {
 				Description: "The call failed; `code` says why.", Content: JSON(errorSchema()),

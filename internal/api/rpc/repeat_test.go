@@ -68,11 +68,13 @@ func TestACallWithAnIdempotencyKeyIsMadeOnce(t *testing.T) {
 		{"a bad key", `{"name":"y"}`, strings.Repeat("k", 256), "good", 400, `"field":"Idempotency-Key"`},
 		{"somebody who may not", `{"name":"x"}`, "k", "weak", 403, "FORBIDDEN"},
 	} {
-		if status, body := create(tc.body, tc.key, tc.credential); status != tc.status || !strings.Contains(body, tc.contains) {
+		if status, body := create(tc.body, tc.key, tc.credential); status != tc.status ||
+			!strings.Contains(body, tc.contains) {
 			t.Errorf("%s: %d %s\nwant %d %s", tc.name, status, body, tc.status, tc.contains)
 		}
 	}
-	if status, body := call(t, app, "/rpc/things/list", `{}`, "Idempotency-Key", "k", "X-Api-Key", "good"); status != http.StatusOK {
+	if status, body := call(t, app, "/rpc/things/list", `{}`, "Idempotency-Key", "k",
+		"X-Api-Key", "good"); status != http.StatusOK {
 		t.Errorf("an operation that changes nothing: %d %s", status, body)
 	}
 	status, body := call(t, app, "/rpc/things/enter", `{}`, "Idempotency-Key", "k")

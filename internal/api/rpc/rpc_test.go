@@ -58,7 +58,9 @@ func table() []rpc.Resource {
 		Name: "things", Summary: "What these tests manage.",
 		Failures: []rpc.Failure{{Err: errTaken, Code: apierr.Conflict, Message: "The name is taken already"}},
 		Operations: []rpc.Operation{
-			rpc.Op(rpc.Spec{Name: "create", Summary: "Make a thing", Class: auth.ManageWebsites, Audit: "thing.created", Creates: true},
+			rpc.Op(rpc.Spec{
+				Name: "create", Summary: "Make a thing", Class: auth.ManageWebsites, Audit: "thing.created", Creates: true,
+			},
 				func(_ context.Context, call *rpc.Call, in *thingInput) (*thing, error) {
 					switch in.Name {
 					case "taken":
@@ -159,8 +161,14 @@ func TestACallIsAnsweredInTheEnvelope(t *testing.T) {
 		want                                string
 	}{
 		{"a key", "/rpc/things/create", `{"name":"x"}`, "X-Api-Key", "good", 201, made},
-		{"a session", "/rpc/things/create", `{"name":"x","organizationId":"org_1"}`, "Cookie", "millrace_session=token", 201, made},
-		{"a session elsewhere", "/rpc/things/list", `{"organizationId":"org_2","limit":1}`, "Cookie", "millrace_session=token", 200, inSecond},
+		{
+			"a session", "/rpc/things/create", `{"name":"x","organizationId":"org_1"}`, "Cookie", "millrace_session=token",
+			201, made,
+		},
+		{
+			"a session elsewhere", "/rpc/things/list", `{"organizationId":"org_2","limit":1}`, "Cookie",
+			"millrace_session=token", 200, inSecond,
+		},
 		{"the last page", "/rpc/things/list", `{"cursor":"ImIi","limit":2}`, "X-Api-Key", "good", 200, last},
 		{"null clears", "/rpc/things/create", `{"name":"x","note":null}`, "X-Api-Key", "good", 201, made},
 	} {
@@ -198,8 +206,14 @@ func TestWhoMayNotCallIsRejected(t *testing.T) {
 		{"a session that ended", `{"name":"x"}`, "Cookie", "millrace_session=old", 401, apierr.AuthRequired},
 		{"a key without the scope", `{"name":"x"}`, "X-Api-Key", "weak", 403, apierr.Forbidden},
 		{"a viewer", `{"name":"x","organizationId":"org_2"}`, "Cookie", "millrace_session=token", 403, apierr.Forbidden},
-		{"a person of several organizations who names none", `{"name":"x"}`, "Cookie", "millrace_session=token", 400, apierr.Validation},
-		{"a person in another organization", `{"name":"x","organizationId":"org_9"}`, "Cookie", "millrace_session=token", 404, apierr.NotFound},
+		{
+			"a person of several organizations who names none", `{"name":"x"}`, "Cookie", "millrace_session=token", 400,
+			apierr.Validation,
+		},
+		{
+			"a person in another organization", `{"name":"x","organizationId":"org_9"}`, "Cookie", "millrace_session=token",
+			404, apierr.NotFound,
+		},
 		{"a key in another organization", `{"name":"x","organizationId":"org_2"}`, "X-Api-Key", "good", 404, apierr.NotFound},
 		{"a taken name", `{"name":"taken"}`, "X-Api-Key", "good", 409, apierr.Conflict},
 	} {
@@ -211,7 +225,8 @@ func TestWhoMayNotCallIsRejected(t *testing.T) {
 			}
 		})
 	}
-	if status, body := call(t, app, "/rpc/things/create", `{"name":"broken"}`, "X-Api-Key", "good"); status != 500 || strings.Contains(body, "hunter2") {
+	if status, body := call(t, app, "/rpc/things/create", `{"name":"broken"}`, "X-Api-Key", "good"); status != 500 ||
+		strings.Contains(body, "hunter2") {
 		t.Errorf("a failure inside: %d %s", status, body)
 	}
 }
@@ -255,7 +270,8 @@ func TestABodyIsHeldAgainstTheSchemaAndEachProblemIsNamed(t *testing.T) {
 				}
 				return
 			}
-			if want := `{"field":"` + tc.field + `","message":"` + tc.message; status != 400 || !strings.Contains(body, want) || !strings.Contains(body, `"VALIDATION_ERROR"`) {
+			if want := `{"field":"` + tc.field + `","message":"` + tc.message; status != 400 || !strings.Contains(body, want) ||
+				!strings.Contains(body, `"VALIDATION_ERROR"`) {
 				t.Errorf("%d %s\nwant 400 %s", status, body, want)
 			}
 		})
@@ -273,7 +289,8 @@ func TestABodyThatIsNoObjectIsRejected(t *testing.T) {
 		`null`:                `"error":"The body must be a JSON object, not null","code":"VALIDATION_ERROR"`,
 		`{} {}`:               `"code":"PARSE"`,
 	} {
-		if status, got := call(t, app, "/rpc/things/create", body, "X-Api-Key", "good"); status != 400 || !strings.Contains(got, want) {
+		if status, got := call(t, app, "/rpc/things/create", body, "X-Api-Key", "good"); status != 400 ||
+			!strings.Contains(got, want) {
 			t.Errorf("%q: %d %s, want %s", body, status, got, want)
 		}
 	}
@@ -285,7 +302,8 @@ func TestACursorThatNoListGaveOutIsRejected(t *testing.T) {
 	t.Parallel()
 	app := newApp(t)
 	for name, text := range map[string]string{
-		"a character that cannot be stored": `"a\u0000"`, "one in a list": `["a","\u0000"]`, "another type": `{"a":1}`, "no JSON": `a`, "nothing": ``,
+		"a character that cannot be stored": `"a\u0000"`, "one in a list": `["a","\u0000"]`, "another type": `{"a":1}`,
+		"no JSON": `a`, "nothing": ``,
 	} {
 		cursor := base64.RawURLEncoding.EncodeToString([]byte(text))
 		if text == "" {

@@ -156,7 +156,8 @@ func (e *endpoint) once(c *fiber.Ctx, call *Call, key string, input []byte) erro
 
 func (e *endpoint) note(ctx context.Context, err error) {
 	if err != nil {
-		e.deps.Log.LogAttrs(ctx, slog.LevelWarn, "remembering a call", slog.String("operation", e.path), slog.Any("error", err))
+		e.deps.Log.LogAttrs(ctx, slog.LevelWarn, "remembering a call", slog.String("operation", e.path),
+			slog.Any("error", err))
 	}
 }
 
@@ -198,11 +199,14 @@ func (e *endpoint) call(c *fiber.Ctx, caller *Caller, object map[string]any) (*C
 	call.seen = func(err error) error {
 		seen := e.seen(err)
 		if httpkit.RowOf(apierr.Of(seen).Code).Status >= fiber.StatusInternalServerError {
-			e.deps.Log.LogAttrs(c.UserContext(), slog.LevelError, "one of several records", slog.String("operation", e.path), slog.Any("error", err))
+			e.deps.Log.LogAttrs(c.UserContext(), slog.LevelError, "one of several records", slog.String("operation", e.path),
+				slog.Any("error", err))
 		}
 		return seen
 	}
-	call.By = audit.By{Actor: actorOf(p), UserAgent: audit.UserAgent(c.Get(fiber.HeaderUserAgent)), RequestID: call.RequestID}
+	call.By = audit.By{
+		Actor: actorOf(p), UserAgent: audit.UserAgent(c.Get(fiber.HeaderUserAgent)), RequestID: call.RequestID,
+	}
 	call.By.Grant = auth.Grant(p, e.operation.Class, httpkit.Credential(c), call.Client)
 	if call.Client.IsValid() {
 		call.By.IP = call.Client.String()

@@ -38,7 +38,9 @@ type Streamed struct {
 }
 
 // OpStream binds a handler that streams to its row. In is as for Op.
-func OpStream[In any](spec Spec, streamed Streamed, handle func(context.Context, *Call, *In) (*Stream, error)) Operation {
+func OpStream[In any](
+	spec Spec, streamed Streamed, handle func(context.Context, *Call, *In) (*Stream, error),
+) Operation {
 	return Operation{
 		Spec: spec, in: reflect.TypeFor[In](), streamed: &streamed,
 		run: func(ctx context.Context, call *Call, body []byte) (any, error) {
@@ -94,7 +96,9 @@ func (s *Streamed) response() *huma.Response {
 		r.Headers[name] = &huma.Param{Description: doc, Schema: &huma.Schema{Type: huma.TypeString}}
 	}
 	for name, doc := range s.Trailers {
-		r.Headers[name] = &huma.Param{Description: "Trailer, after the body. " + doc, Schema: &huma.Schema{Type: huma.TypeString}}
+		r.Headers[name] = &huma.Param{
+			Description: "Trailer, after the body. " + doc, Schema: &huma.Schema{Type: huma.TypeString},
+		}
 	}
 	return r
 }

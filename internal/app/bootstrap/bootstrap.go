@@ -43,7 +43,10 @@ type Account struct {
 // false. The account is handed over before it is kept: when deliver fails, nothing
 // was made, so that a secret nobody received is never the one that counts. A nil
 // deliver hands over nothing.
-func Run(ctx context.Context, db *store.Store, by audit.By, keyPrefix string, first First, deliver func(context.Context, Account) error) (a Account, made bool, err error) {
+func Run(
+	ctx context.Context, db *store.Store, by audit.By, keyPrefix string, first First,
+	deliver func(context.Context, Account) error,
+) (a Account, made bool, err error) {
 	err = db.InTx(ctx, func(ctx context.Context, tx *store.Store) error {
 		organizations, err := tx.ListOrganizations(ctx)
 		if err != nil || len(organizations) > 0 {
@@ -106,7 +109,9 @@ func Create(ctx context.Context, tx *store.Store, by audit.By, keyPrefix string,
 	return a, nil
 }
 
-func newAdmin(ctx context.Context, tx *store.Store, by audit.By, first First, now time.Time) (u *org.User, password string, err error) {
+func newAdmin(
+	ctx context.Context, tx *store.Store, by audit.By, first First, now time.Time,
+) (u *org.User, password string, err error) {
 	password = rand.Text()
 	hash, err := org.HashPassword(password)
 	if err != nil {
@@ -123,7 +128,9 @@ func newAdmin(ctx context.Context, tx *store.Store, by audit.By, first First, no
 }
 
 // Website makes the first website in an organization and returns its id.
-func Website(ctx context.Context, tx *store.Store, by audit.By, organizationID string, first First) (id string, err error) {
+func Website(
+	ctx context.Context, tx *store.Store, by audit.By, organizationID string, first First,
+) (id string, err error) {
 	w, err := website.New(organizationID, first.Website, first.Domain, time.Now().UTC())
 	if err != nil {
 		return "", err
@@ -133,7 +140,9 @@ func Website(ctx context.Context, tx *store.Store, by audit.By, organizationID s
 
 // Key makes a key for all websites of an organization, with every scope, and
 // returns its secret.
-func Key(ctx context.Context, tx *store.Store, by audit.By, keyPrefix, organizationID string, first First) (secret string, err error) {
+func Key(
+	ctx context.Context, tx *store.Store, by audit.By, keyPrefix, organizationID string, first First,
+) (secret string, err error) {
 	key, secret, err := apikey.New(keyPrefix, apikey.Spec{
 		OrganizationID: organizationID, Name: first.KeyName, Scopes: auth.AllScopes().Strings(),
 	}, time.Now().UTC())

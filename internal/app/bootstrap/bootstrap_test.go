@@ -68,7 +68,8 @@ func TestRunLeavesNothingWhenOnePartIsRejected(t *testing.T) {
 	}
 	defer db.Close()
 	_, made, err := Run(ctx, db, audit.BySystem(), "mlr", First{
-		Organization: "Acme", Website: "Shop", Domain: "not a domain", AdminEmail: "owner@shop.example", AdminName: "Owner", KeyName: "first",
+		Organization: "Acme", Website: "Shop", Domain: "not a domain", AdminEmail: "owner@shop.example", AdminName: "Owner",
+		KeyName: "first",
 	}, nil)
 	if err == nil || made {
 		t.Fatalf("a bad domain was taken: made %v", made)
@@ -86,14 +87,18 @@ func TestRunMakesNothingThatNobodyReceived(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	first := First{Organization: "Acme", Website: "Shop", Domain: "shop.example", AdminEmail: "owner@shop.example", AdminName: "Owner", KeyName: "first"}
+	first := First{
+		Organization: "Acme", Website: "Shop", Domain: "shop.example", AdminEmail: "owner@shop.example", AdminName: "Owner",
+		KeyName: "first",
+	}
 	lost := errors.New("the receiver is away")
 	_, made, err := Run(ctx, db, audit.BySystem(), "mlr", first, func(context.Context, Account) error { return lost })
 	if made || !errors.Is(err, lost) {
 		t.Errorf("made %v, %v", made, err)
 	}
 	var received Account
-	a, made, err := Run(ctx, db, audit.BySystem(), "mlr", first, func(_ context.Context, a Account) error { received = a; return nil })
+	a, made, err := Run(ctx, db, audit.BySystem(), "mlr", first,
+		func(_ context.Context, a Account) error { received = a; return nil })
 	if !made || err != nil || received != a {
 		t.Errorf("afterwards: made %v, %v; received %+v of %+v", made, err, received, a)
 	}

@@ -26,7 +26,9 @@ import (
 
 // Components builds the components of a daemon, in the order in which they start. It opens
 // no listener: that is the components' work.
-type Components func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error)
+type Components func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) (
+	[]lifecycle.Component, error,
+)
 
 // demands are what a daemon of its own asks of the settings. Standalone mode fills
 // required in.
@@ -122,7 +124,9 @@ func (p process) fail(component string, err error) int {
 // Run runs a component with settings that were loaded, logging to w, until ctx
 // ends or a part of it returns. onReady, which may be nil, is called once when
 // everything has started.
-func Run(ctx context.Context, component string, s config.Settings, w io.Writer, build Components, onReady func()) (err error) {
+func Run(
+	ctx context.Context, component string, s config.Settings, w io.Writer, build Components, onReady func(),
+) (err error) {
 	t, err := telemetry.New(s, component, w)
 	if err != nil {
 		return err

@@ -31,9 +31,12 @@ func run(t *testing.T, component string, args []string, parts Components) (code 
 	defer cancel()
 	var out, errs bytes.Buffer
 	p := process{args: append([]string{"--admin.listen="}, args...), environ: []string{}, stdout: &out, stderr: &errs}
-	code = p.main(ctx, component, func(ctx context.Context, s config.Settings, tel *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+	code = p.main(ctx, component, func(
+		ctx context.Context, s config.Settings, tel *telemetry.Telemetry, r *lifecycle.Readiness,
+	) ([]lifecycle.Component, error) {
 		built, err := parts(ctx, s, tel, r)
-		return append(built, lifecycle.Component{Name: "end of the start", Start: func(context.Context) error { cancel(); return nil }}), err
+		return append(built,
+			lifecycle.Component{Name: "end of the start", Start: func(context.Context) error { cancel(); return nil }}), err
 	})
 	return code, out.String(), errs.String()
 }
@@ -101,7 +104,9 @@ func TestMainTellsEachProblemOnOneLine(t *testing.T) {
 
 func TestMainAnswersQuestionsAndStartsNothing(t *testing.T) {
 	t.Parallel()
-	never := func(context.Context, config.Settings, *telemetry.Telemetry, *lifecycle.Readiness) ([]lifecycle.Component, error) {
+	never := func(context.Context, config.Settings, *telemetry.Telemetry, *lifecycle.Readiness) (
+		[]lifecycle.Component, error,
+	) {
 		t.Error("the parts were built")
 		return nil, nil
 	}
@@ -122,7 +127,9 @@ func TestRunCallsOnReadyOnceEverythingHasStarted(t *testing.T) {
 	s.Admin.Listen = "127.0.0.1:0"
 	var readiness *lifecycle.Readiness
 	ready := false
-	err := Run(ctx, "test", s, io.Discard, func(_ context.Context, _ config.Settings, _ *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+	err := Run(ctx, "test", s, io.Discard, func(
+		_ context.Context, _ config.Settings, _ *telemetry.Telemetry, r *lifecycle.Readiness,
+	) ([]lifecycle.Component, error) {
 		readiness = r
 		return nil, nil
 	}, func() {

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/inspect"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 )
 
 // crowded is a number of parts that merges which keep up stay far below; the
@@ -21,11 +22,12 @@ func lookAtClickHouse(ctx context.Context, o *Options, n *notebook) {
 	}
 	cfg := o.Settings.ClickHouse
 	const away = "sinks wait and queries are answered 503; what is accepted stays in Kafka for as long as its retention"
-	if !n.dials(ctx, "clickhouse.reach", "clickhouse.addr", cfg.Addr, away, "start the servers, or correct clickhouse.addr (the native protocol's port, 9000)") {
+	if !n.dials(ctx, "clickhouse.reach", "clickhouse.addr", cfg.Addr, away,
+		"start the servers, or correct clickhouse.addr (the native protocol's port, 9000)") {
 		return
 	}
 	asked := o.Now()
-	server, err := clickhouse.Inspect(ctx, cfg)
+	server, err := inspect.ReadServer(ctx, cfg)
 	if err != nil {
 		n.fail("clickhouse.reach", "ClickHouse takes connections and does not answer: "+err.Error(), away,
 			"is it the native protocol's port (9000, or 9440 with TLS), and are clickhouse.user and its password right?")
@@ -48,14 +50,15 @@ const (
 	urgent = 0.05
 )
 
-func (n *notebook) disks(disks []clickhouse.Disk) {
+func (n *notebook) disks(disks []inspect.Disk) {
 	for _, d := range disks {
 		if d.Size <= 0 {
 			continue // an object store
 		}
 		free := float64(d.Free) / float64(d.Size)
 		what := fmt.Sprintf("disk %s of ClickHouse has %s free of %s", d.Name, Bytes(d.Free), Bytes(d.Size))
-		const why = "merges need as much room as the parts they join; a full disk stops inserts, and lag grows until Kafka's retention"
+		const why = "merges need as much room as the parts they join; a full disk stops inserts, and lag grows until " +
+			"Kafka's retention"
 		const do = "add room, or shorten what is kept: docs/guides/capacity.md"
 		switch {
 		case free < urgent:
@@ -71,25 +74,26 @@ func (n *notebook) disks(disks []clickhouse.Disk) {
 // clickhouseSchema reports whether the tables can be used.
 func (n *notebook) clickhouseSchema(ctx context.Context, o *Options) bool {
 	const why = "sinks and query hosts are not ready with a schema that is not theirs"
-	err := clickhouse.CheckSchema(ctx, o.Settings.ClickHouse)
+	err := schema.Check(ctx, o.Settings.ClickHouse)
 	if err != nil {
 		do := `"millrace migrate"; migrations only add, so the version before goes on`
 		switch {
-		case !errors.Is(err, clickhouse.ErrSchema):
+		case !errors.Is(err, schema.ErrSchema):
 			do = "see clickhouse.reach" // it could not be found out
 		case strings.Contains(err.Error(), "was changed"):
 			do = "this build is not one that migrated the database: use a released one"
 		}
 		n.fail("clickhouse.schema", err.Error(), why, do)
-		return !errors.Is(err, clickhouse.ErrSchema) // else there may be no database
+		return !errors.Is(err, schema.ErrSchema) // else there may be no database
 	}
-	s, err := clickhouse.Schema(ctx, o.Settings.ClickHouse)
+	s, err := schema.ReadState(ctx, o.Settings.ClickHouse)
 	switch {
 	case err != nil:
 		n.fail("clickhouse.schema", err.Error(), why, "see clickhouse.reach")
 	case s.Newer > 0:
 		n.warn("clickhouse.schema", fmt.Sprintf("the database has %d migrations that this build does not know", s.Newer),
-			"an upgrade is under way, or this is an old binary; it goes on working, for migrations only add", "finish the upgrade: docs/guides/upgrading.md")
+			"an upgrade is under way, or this is an old binary; it goes on working, for migrations only add",
+			"finish the upgrade: docs/guides/upgrading.md")
 	default:
 		n.ok("clickhouse.schema", fmt.Sprintf("all %d migrations are applied", s.Known))
 	}
@@ -100,18 +104,20 @@ func (n *notebook) exactness(ctx context.Context, o *Options) {
 	if !o.has(Sink) {
 		return
 	}
-	switch err := clickhouse.CheckExactness(ctx, o.Settings.ClickHouse); {
-	case errors.Is(err, clickhouse.ErrInexact):
-		n.fail("clickhouse.exactness", err.Error(), "a sink refuses to start, rather than store something twice or lose it", "as the sentence says")
+	switch err := schema.CheckExactness(ctx, o.Settings.ClickHouse); {
+	case errors.Is(err, schema.ErrInexact):
+		n.fail("clickhouse.exactness", err.Error(), "a sink refuses to start, rather than store something twice or lose it",
+			"as the sentence says")
 	case err != nil:
-		n.fail("clickhouse.exactness", err.Error(), "what exactly once relies on is not known, and a sink that starts waits until it is", "see clickhouse.reach")
+		n.fail("clickhouse.exactness", err.Error(),
+			"what exactly once relies on is not known, and a sink that starts waits until it is", "see clickhouse.reach")
 	default:
 		n.ok("clickhouse.exactness", "everything that exactly once relies on is in force")
 	}
 }
 
 func (n *notebook) rights(ctx context.Context, o *Options) {
-	lacking, err := clickhouse.Lacking(ctx, o.Settings.ClickHouse)
+	lacking, err := inspect.LackingGrants(ctx, o.Settings.ClickHouse)
 	if err != nil {
 		n.warn("clickhouse.rights", err.Error(), "what the user may do is unknown", "SHOW GRANTS")
 		return
@@ -127,15 +133,17 @@ func (n *notebook) rights(ctx context.Context, o *Options) {
 }
 
 func (n *notebook) crowds(ctx context.Context, o *Options) {
-	tables, err := clickhouse.TableStates(ctx, o.Settings.ClickHouse)
+	tables, err := inspect.TableStates(ctx, o.Settings.ClickHouse)
 	if err != nil {
-		n.warn("clickhouse.parts", err.Error(), "how crowded the tables are is unknown", "SELECT count() FROM system.parts WHERE active GROUP BY table")
+		n.warn("clickhouse.parts", err.Error(), "how crowded the tables are is unknown",
+			"SELECT count() FROM system.parts WHERE active GROUP BY table")
 		return
 	}
 	for _, t := range tables {
 		if t.Crowded > crowded {
 			n.warn("clickhouse.parts", fmt.Sprintf("table %s has %d parts in one partition", t.Name, t.Crowded),
-				"merges do not keep up; the server slows inserts down at 1000 and refuses them at 3000", "fewer and larger inserts (sink.max_rows, sink.max_wait), faster disks, or more background_pool_size")
+				"merges do not keep up; the server slows inserts down at 1000 and refuses them at 3000",
+				"fewer and larger inserts (sink.max_rows, sink.max_wait), faster disks, or more background_pool_size")
 		}
 	}
 	n.well("clickhouse.parts", "merges keep up")

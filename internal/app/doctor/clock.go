@@ -21,8 +21,10 @@ func (n *notebook) clocks(check, server string, shown, asked, answered time.Time
 	ahead := shown.Sub(asked.Add(answered.Sub(asked) / 2))
 	margin := answered.Sub(asked) / 2
 	off := ahead.Abs() - margin
-	what := fmt.Sprintf("the clock of %s is %s %s this machine's", server, ahead.Abs().Round(10*time.Millisecond), direction(ahead))
-	const why = "times of receipt decide what counts as a duplicate and which day an event falls on; a clock that is off makes windows too short"
+	what := fmt.Sprintf("the clock of %s is %s %s this machine's",
+		server, ahead.Abs().Round(10*time.Millisecond), direction(ahead))
+	const why = "times of receipt decide what counts as a duplicate and which day an event falls on; a clock that is " +
+		"off makes windows too short"
 	const do = `let chrony or systemd-timesyncd keep both clocks: "timedatectl status", "chronyc tracking"`
 	switch {
 	case off > tooFar:

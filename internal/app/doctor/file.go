@@ -35,9 +35,11 @@ func fileProblem(path string, forTLS bool, now time.Time) (Level, string) {
 		}
 		switch left := c.NotAfter.Sub(now); {
 		case left < 0:
-			return Fail, fmt.Sprintf("%s: the certificate of %s ended on %s", path, c.Subject, c.NotAfter.UTC().Format(time.DateOnly))
+			return Fail, fmt.Sprintf("%s: the certificate of %s ended on %s",
+				path, c.Subject, c.NotAfter.UTC().Format(time.DateOnly))
 		case left < expirySoon:
-			return Warn, fmt.Sprintf("%s: the certificate of %s ends on %s", path, c.Subject, c.NotAfter.UTC().Format(time.DateOnly))
+			return Warn, fmt.Sprintf("%s: the certificate of %s ends on %s",
+				path, c.Subject, c.NotAfter.UTC().Format(time.DateOnly))
 		}
 	}
 	return OK, ""

@@ -57,15 +57,18 @@ func lookAtFolder(_ context.Context, o *Options, n *notebook) {
 	}
 	probe, err := os.CreateTemp(at, ".doctor-*")
 	if err != nil {
-		n.fail("data.dir", fmt.Sprintf("%s cannot be written: %v", dir, err), why, "chown or chmod the folder, or name another one with data.dir")
+		n.fail("data.dir", fmt.Sprintf("%s cannot be written: %v", dir, err), why,
+			"chown or chmod the folder, or name another one with data.dir")
 		return
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
-		n.warn("data.dir", fmt.Sprintf("a file in %s cannot be removed: %v", dir, err), why, "look at the folder's permissions")
+		n.warn("data.dir", fmt.Sprintf("a file in %s cannot be removed: %v", dir, err), why,
+			"look at the folder's permissions")
 		return
 	}
 	if free, ok := freeBytes(at); ok && free < minFree {
-		n.warn("data.dir", fmt.Sprintf("%s has %s free", dir, Bytes(free)), why, "make room, or name another folder with data.dir")
+		n.warn("data.dir", fmt.Sprintf("%s has %s free", dir, Bytes(free)), why,
+			"make room, or name another folder with data.dir")
 		return
 	}
 	n.ok("data.dir", dir+" can be written")
@@ -97,7 +100,8 @@ func lookAtListeners(ctx context.Context, o *Options, n *notebook) {
 			n.fail("listen", fmt.Sprintf("%s: %s is taken by another program", l.key, l.addr), "the daemon does not start",
 				fmt.Sprintf("find it with \"ss -ltnp 'sport = :%s'\", or choose another address", port(l.addr)))
 		default:
-			n.fail("listen", fmt.Sprintf("%s: cannot listen on %s: %s", l.key, l.addr, reason(err)), "the daemon does not start", "choose an address of this machine; ports below 1024 need a capability")
+			n.fail("listen", fmt.Sprintf("%s: cannot listen on %s: %s", l.key, l.addr, reason(err)), "the daemon does not start",
+				"choose an address of this machine; ports below 1024 need a capability")
 		}
 	}
 	n.well("listen", "the addresses are free, or served by daemons")
@@ -123,7 +127,9 @@ func get(ctx context.Context, url string) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	client := http.Client{Timeout: dialTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{
+		Timeout: dialTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	res, err := client.Do(req)
 	if err != nil {
 		return 0, err
@@ -147,9 +153,12 @@ func lookAtAddresses(ctx context.Context, o *Options, n *notebook) {
 		switch {
 		case !o.has(p.role):
 		case p.url == "" && p.listen != "" && !config.IsLoopback(p.listen):
-			n.fail("public_url", p.key+" is empty, and the host listens on "+p.listen, "the daemon does not start: snippets, mails and cookies would name an address that callers do not know", "set "+p.key+" to what callers use, such as https://events.example.com")
+			n.fail("public_url", p.key+" is empty, and the host listens on "+p.listen,
+				"the daemon does not start: snippets, mails and cookies would name an address that callers do not know",
+				"set "+p.key+" to what callers use, such as https://events.example.com")
 		case strings.HasPrefix(p.url, "http:") && !loopbackURL(p.url):
-			n.warn("public_url", p.key+" is not encrypted: "+p.url, "keys and sessions are sent in the clear, and browsers refuse to send from pages over https", "serve it over https")
+			n.warn("public_url", p.key+" is not encrypted: "+p.url,
+				"keys and sessions are sent in the clear, and browsers refuse to send from pages over https", "serve it over https")
 		case p.url != "":
 			n.responds(ctx, p.key, p.url)
 		}
@@ -162,15 +171,21 @@ func (n *notebook) responds(ctx context.Context, key, url string) {
 	status, err := get(ctx, url+"/health")
 	switch {
 	case err != nil:
-		n.warn("public_url", fmt.Sprintf("%s: %s does not answer from here: %v", key, url, err), "callers may not reach it either: name, certificate, load balancer", "curl -v "+url+"/health, from outside too")
+		n.warn("public_url", fmt.Sprintf("%s: %s does not answer from here: %v", key, url, err),
+			"callers may not reach it either: name, certificate, load balancer", "curl -v "+url+"/health, from outside too")
 	case status != http.StatusOK:
-		n.warn("public_url", fmt.Sprintf("%s: %s/health is answered %d", key, url, status), "something else than the host is there, or no host behind the load balancer is ready", "look at the load balancer's targets")
+		n.warn("public_url", fmt.Sprintf("%s: %s/health is answered %d", key, url, status),
+			"something else than the host is there, or no host behind the load balancer is ready",
+			"look at the load balancer's targets")
 	}
 }
 
 func (n *notebook) proxies(s *config.Settings) {
-	if len(s.Proxy.Trusted) == 0 && (strings.HasPrefix(s.Ingest.PublicURL, "https:") || strings.HasPrefix(s.Query.PublicURL, "https:")) {
-		n.warn("proxy.trusted", "public addresses are https, so a proxy stands in front, and proxy.trusted is empty", "all callers seem to come from the proxy: they share one limit, and places are the proxy's", "name the proxy's addresses in proxy.trusted")
+	if len(s.Proxy.Trusted) == 0 &&
+		(strings.HasPrefix(s.Ingest.PublicURL, "https:") || strings.HasPrefix(s.Query.PublicURL, "https:")) {
+		n.warn("proxy.trusted", "public addresses are https, so a proxy stands in front, and proxy.trusted is empty",
+			"all callers seem to come from the proxy: they share one limit, and places are the proxy's",
+			"name the proxy's addresses in proxy.trusted")
 	}
 	n.well("proxy.trusted", "the proxies that are believed fit the public addresses")
 }

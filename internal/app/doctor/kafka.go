@@ -24,12 +24,14 @@ func lookAtKafka(ctx context.Context, o *Options, n *notebook) {
 		return
 	}
 	group := o.Settings.Sink.Group
-	found, err := kafka.Inspect(ctx, cfg, group, kafka.BackfillGroup(group), kafka.WebGroup(group), kafka.ClickGroup(group), kafka.ExposureGroup(group))
+	found, err := kafka.Inspect(ctx, cfg, group, kafka.BackfillGroup(group), kafka.WebGroup(group),
+		kafka.ClickGroup(group), kafka.ExposureGroup(group))
 	if err != nil {
 		n.kafkaRejects(err)
 		return
 	}
-	n.ok("kafka.reach", fmt.Sprintf("%s: %d brokers, Kafka %s", strings.Join(cfg.Brokers, ", "), len(found.Brokers), strings.TrimPrefix(found.Version, "v")))
+	n.ok("kafka.reach", fmt.Sprintf("%s: %d brokers, Kafka %s",
+		strings.Join(cfg.Brokers, ", "), len(found.Brokers), strings.TrimPrefix(found.Version, "v")))
 	n.dials(ctx, "kafka.advertised", "advertised.listeners", found.Brokers,
 		"clients go on at the addresses that brokers advertise, not at kafka.brokers, and fail there",
 		"set advertised.listeners of the brokers to addresses that this machine reaches")
@@ -65,7 +67,8 @@ func (n *notebook) topics(o *Options, found *kafka.Cluster) {
 	}
 	n.topicSettings(o, found)
 	if len(missing) > 0 {
-		n.fail("kafka.topics", "missing topics: "+strings.Join(missing, ", "), "daemons do not become ready without them", `"millrace topics create"`)
+		n.fail("kafka.topics", "missing topics: "+strings.Join(missing, ", "), "daemons do not become ready without them",
+			`"millrace topics create"`)
 	}
 	n.well("kafka.topics", fmt.Sprintf("all %d topics are there and as they should be", len(kafka.Topics)))
 }
@@ -73,8 +76,10 @@ func (n *notebook) topics(o *Options, found *kafka.Cluster) {
 // shape is about partitions.
 func (n *notebook) shape(name string, have, want kafka.FoundTopic) {
 	if have.Partitions != want.Partitions {
-		n.warn("kafka.topics", fmt.Sprintf("%s has %d partitions, and kafka.partitions says %d", name, have.Partitions, want.Partitions),
-			"partitions bound how many sinks share the work; settings that say something else mislead whoever reads them, and the next topic that is created",
+		n.warn("kafka.topics",
+			fmt.Sprintf("%s has %d partitions, and kafka.partitions says %d", name, have.Partitions, want.Partitions),
+			"partitions bound how many sinks share the work; settings that say something else mislead whoever reads them, "+
+				"and the next topic that is created",
 			fmt.Sprintf("set kafka.partitions to %d, or let the topic grow: docs/guides/growing-topics.md", have.Partitions))
 	}
 	if have.Leaderless > 0 {
@@ -89,7 +94,8 @@ func (n *notebook) shape(name string, have, want kafka.FoundTopic) {
 
 // kinds of access that each daemon needs, by topic.
 func needs(o *Options, topic string) (all []kafka.Operation) {
-	stored := topic == record.TopicEvents || topic == record.TopicEventsBackfill || slices.Contains(kafka.WebTopics, topic) ||
+	stored := topic == record.TopicEvents || topic == record.TopicEventsBackfill ||
+		slices.Contains(kafka.WebTopics, topic) ||
 		slices.Contains(kafka.ClickTopics, topic)
 	exposures := slices.Contains(kafka.ExposureTopics, topic)
 	letters := strings.HasSuffix(topic, kafka.DeadLetterSuffix)
@@ -112,7 +118,8 @@ func (n *notebook) permissions(o *Options, found *kafka.Cluster) {
 		}
 		for _, op := range needs(o, kafka.Topics[i].Name) {
 			if t.Denied || !t.Permissions.Permit(op) {
-				lacking[string(op)+" on topic"] = append(lacking[string(op)+" on topic"], kafka.TopicName(o.Settings.Kafka, kafka.Topics[i].Name))
+				lacking[string(op)+" on topic"] = append(lacking[string(op)+" on topic"],
+					kafka.TopicName(o.Settings.Kafka, kafka.Topics[i].Name))
 			}
 		}
 	}
@@ -135,7 +142,8 @@ func (n *notebook) permissions(o *Options, found *kafka.Cluster) {
 func (n *notebook) newest(ctx context.Context, o *Options) {
 	newest, err := kafka.Newest(ctx, o.Settings.Kafka, record.TopicEvents)
 	if ahead := newest.Sub(o.Now()); err == nil && ahead > noticeable {
-		n.warn("clock.edges", fmt.Sprintf("the newest record of %s is from %s ahead of this machine's clock", record.TopicEvents, ahead.Round(time.Second)),
+		n.warn("clock.edges", fmt.Sprintf("the newest record of %s is from %s ahead of this machine's clock",
+			record.TopicEvents, ahead.Round(time.Second)),
 			"the clock of an edge is ahead, or this one is behind; sinks take times no further than 10 minutes ahead, "+
 				"and the erasure of a visitor leaves what such an edge had received just before",
 			`"timedatectl status" here and on the edges`)

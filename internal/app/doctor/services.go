@@ -26,7 +26,8 @@ func services(s *config.Settings) []service {
 			"billing.reach", "billing.url", s.Billing.URL, true,
 			[]Role{Edge, Query},
 			Fail,
-			"the last decisions stand for five minutes, and then events are answered 503", "start the service, or correct billing.url",
+			"the last decisions stand for five minutes, and then events are answered 503",
+			"start the service, or correct billing.url",
 		},
 		{
 			"mail.reach", "mail.smtp.addr", s.Mail.SMTP.Addr, false,
@@ -36,7 +37,8 @@ func services(s *config.Settings) []service {
 		},
 		{
 			"trace.reach", "trace.endpoint", s.Trace.Endpoint, true, Roles, Warn,
-			"requests are answered as ever, and no trace is kept", "start the collector, or correct trace.endpoint (OTLP over HTTP, port 4318)",
+			"requests are answered as ever, and no trace is kept",
+			"start the collector, or correct trace.endpoint (OTLP over HTTP, port 4318)",
 		},
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/millrace/millrace/internal/adapter/store"
 )
 
-const storeAway = "edges serve what they remember for lookup.stale and then answer 503; nobody signs in and no key is made"
+const storeAway = "edges serve what they remember for lookup.stale and then answer 503; nobody signs in and no key " +
+	"is made"
 
 // lookAtStore finds out whether the metadata store answers, is migrated, and lets
 // its user work.
@@ -19,12 +20,14 @@ func lookAtStore(ctx context.Context, o *Options, n *notebook) {
 		return
 	}
 	if path := store.MissingFile(o.Settings.Store); path != "" {
-		n.fail("store.reach", "there is no metadata store at "+path, storeAway, `"millrace migrate" makes it, and "millrace bootstrap" the first account; or correct store.url`)
+		n.fail("store.reach", "there is no metadata store at "+path, storeAway,
+			`"millrace migrate" makes it, and "millrace bootstrap" the first account; or correct store.url`)
 		return
 	}
 	db, err := store.Connect(ctx, o.Settings.Store)
 	if err != nil {
-		n.fail("store.reach", err.Error(), storeAway, "start the server, or correct store.url: host, port, database, user and password")
+		n.fail("store.reach", err.Error(), storeAway,
+			"start the server, or correct store.url: host, port, database, user and password")
 		return
 	}
 	defer db.Close() //nolint:errcheck // nothing was written
@@ -39,7 +42,8 @@ func lookAtStore(ctx context.Context, o *Options, n *notebook) {
 		n.clocks("clock.store", "the metadata store", st.Clock, asked, o.Now())
 	}
 	if err := db.CheckSchema(ctx); errors.Is(err, store.ErrChanged) {
-		n.fail("store.schema", err.Error(), "daemons of this build do not start", "this build is not one that migrated the store: use a released one")
+		n.fail("store.schema", err.Error(), "daemons of this build do not start",
+			"this build is not one that migrated the store: use a released one")
 	} else {
 		n.storeSchema(&st)
 	}
@@ -49,13 +53,17 @@ func lookAtStore(ctx context.Context, o *Options, n *notebook) {
 func (n *notebook) storeSchema(st *store.State) {
 	switch {
 	case st.Schema == 0:
-		n.fail("store.schema", "the metadata store was never migrated", "daemons are not ready", `"millrace migrate", then "millrace bootstrap" for the first account`)
+		n.fail("store.schema", "the metadata store was never migrated", "daemons are not ready",
+			`"millrace migrate", then "millrace bootstrap" for the first account`)
 	case st.Schema < st.Known:
-		n.fail("store.schema", fmt.Sprintf("the metadata store is at version %d, and this build needs %d", st.Schema, st.Known),
+		n.fail("store.schema",
+			fmt.Sprintf("the metadata store is at version %d, and this build needs %d", st.Schema, st.Known),
 			"daemons of this version are not ready", `"millrace migrate"; migrations only add, so the version before goes on`)
 	case st.Schema > st.Known:
-		n.warn("store.schema", fmt.Sprintf("the metadata store is at version %d, and this build knows %d", st.Schema, st.Known),
-			"an upgrade is under way, or this is an old binary; it goes on working, for migrations only add", "finish the upgrade: docs/guides/upgrading.md")
+		n.warn("store.schema",
+			fmt.Sprintf("the metadata store is at version %d, and this build knows %d", st.Schema, st.Known),
+			"an upgrade is under way, or this is an old binary; it goes on working, for migrations only add",
+			"finish the upgrade: docs/guides/upgrading.md")
 	default:
 		n.ok("store.schema", fmt.Sprintf("version %d, as this build needs", st.Schema))
 	}
@@ -64,13 +72,16 @@ func (n *notebook) storeSchema(st *store.State) {
 func (n *notebook) storeRights(st *store.State) {
 	switch {
 	case st.ReadOnly:
-		n.fail("store.rights", "the metadata store takes no writes", "nothing can be managed, and quotas and erasures stand still",
+		n.fail("store.rights", "the metadata store takes no writes",
+			"nothing can be managed, and quotas and erasures stand still",
 			"point store.url at the primary; for SQLite, make file and folder writable")
 	case len(st.Lacking) > 0:
-		n.fail("store.rights", "the store's user may not read and write "+strings.Join(st.Lacking, ", "), "requests that need these tables are answered 503",
+		n.fail("store.rights", "the store's user may not read and write "+strings.Join(st.Lacking, ", "),
+			"requests that need these tables are answered 503",
 			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO …, or run as the tables' owner")
 	case st.Schema < st.Known && !st.MayMigrate:
-		n.fail("store.rights", "the store's user may not make tables", `"millrace migrate" fails as this user`, "GRANT CREATE ON SCHEMA public TO …, or migrate as the owner")
+		n.fail("store.rights", "the store's user may not make tables", `"millrace migrate" fails as this user`,
+			"GRANT CREATE ON SCHEMA public TO …, or migrate as the owner")
 	case st.Schema > 0:
 		n.ok("store.rights", "the user may read and write every table")
 	}
@@ -82,7 +93,8 @@ func lookAtRedis(ctx context.Context, o *Options, n *notebook) {
 		return
 	}
 	if !o.Settings.Redis.IsSet() {
-		n.ok("redis.reach", "redis.url is empty: each process limits callers by itself, right for one edge and one query host")
+		n.ok("redis.reach",
+			"redis.url is empty: each process limits callers by itself, right for one edge and one query host")
 		return
 	}
 	const away = "every process limits callers by itself, so that several let through several times as much"
@@ -96,7 +108,8 @@ func lookAtRedis(ctx context.Context, o *Options, n *notebook) {
 	st, err := limits.Inspect(ctx)
 	if err != nil {
 		do := "start it, or correct redis.url"
-		if text := err.Error(); strings.Contains(text, "WRONGPASS") || strings.Contains(text, "NOAUTH") || strings.Contains(text, "AUTH") {
+		if text := err.Error(); strings.Contains(text, "WRONGPASS") || strings.Contains(text, "NOAUTH") ||
+			strings.Contains(text, "AUTH") {
 			do = "correct user and password in redis.url"
 		}
 		n.fail("redis.reach", err.Error(), away, do)
@@ -105,13 +118,16 @@ func lookAtRedis(ctx context.Context, o *Options, n *notebook) {
 	n.ok("redis.reach", "Redis "+strings.TrimPrefix(st.Version, "Redis ")+", "+st.Mode)
 	n.clocks("clock.redis", "Redis", st.Clock, asked, o.Now())
 	if st.Mode == "cluster" {
-		n.warn("redis.mode", "Redis is a cluster, and millrace talks to one server of it", "keys of other servers are answered MOVED, and those callers are limited by each process alone",
+		n.warn("redis.mode", "Redis is a cluster, and millrace talks to one server of it",
+			"keys of other servers are answered MOVED, and those callers are limited by each process alone",
 			"use a single primary, with a replica for failover")
 	}
 	if st.Role == "slave" {
 		n.fail("redis.mode", "redis.url names a replica", away, "name the primary")
 	}
 	if strings.HasPrefix(st.Eviction, "allkeys") {
-		n.warn("redis.mode", "maxmemory-policy is "+st.Eviction, "counters are dropped when memory is full, which forgives callers what they have used", "CONFIG SET maxmemory-policy volatile-ttl, or more memory")
+		n.warn("redis.mode", "maxmemory-policy is "+st.Eviction,
+			"counters are dropped when memory is full, which forgives callers what they have used",
+			"CONFIG SET maxmemory-policy volatile-ttl, or more memory")
 	}
 }

@@ -21,15 +21,22 @@ func TestAProxyIsToldForWhichHostsItMayGetACertificate(t *testing.T) {
 	t.Parallel()
 	ask := func(index *link.Index, query string) int {
 		tel := telemetry.Discard()
-		tel.Handle("GET /domains/allowed", allowed(redirect.New(redirect.Config{SharedHost: "go.example"}, redirect.Deps{Directory: known{index}})))
+		tel.Handle("GET /domains/allowed",
+			allowed(redirect.New(redirect.Config{SharedHost: "go.example"}, redirect.Deps{Directory: known{index}})))
 		w := httptest.NewRecorder()
-		telemetry.AdminHandler(tel, &lifecycle.Readiness{}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/domains/allowed"+query, nil))
+		telemetry.AdminHandler(tel, &lifecycle.Readiness{}).ServeHTTP(w,
+			httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/domains/allowed"+query, nil))
 		return w.Code
 	}
-	index := (&link.Directory{Domains: []link.ServedDomain{{ID: "dom_1", Hostname: "xn--bcher-kva.example"}}, BlockedHosts: []string{"evil.example"}}).Index()
+	index := (&link.Directory{
+		Domains:      []link.ServedDomain{{ID: "dom_1", Hostname: "xn--bcher-kva.example"}},
+		BlockedHosts: []string{"evil.example"},
+	}).Index()
 	for query, want := range map[string]int{
-		"?domain=xn--bcher-kva.example": 200, "?domain=B%C3%BCcher.example.": 200, "?domain=go.example": 200, "?domain=GO.example": 200,
-		"?domain=a.go.example": 404, "?domain=evil.example": 404, "?domain=127.0.0.1": 404, "": 400, "?domain=": 400, "?host=go.example": 400,
+		"?domain=xn--bcher-kva.example": 200, "?domain=B%C3%BCcher.example.": 200, "?domain=go.example": 200,
+		"?domain=GO.example":   200,
+		"?domain=a.go.example": 404, "?domain=evil.example": 404, "?domain=127.0.0.1": 404, "": 400, "?domain=": 400,
+		"?host=go.example": 400,
 	} {
 		if got := ask(index, query); got != want {
 			t.Errorf("%s: %d, want %d", query, got, want)

@@ -93,7 +93,8 @@ func (g *ground) together(hosts []*host) []lifecycle.Component {
 	awaited := []lifecycle.Server{g.db.Awaited()}
 	var topics []lifecycle.Component
 	if g.s.Ingest.Listen != "" {
-		watch := kafka.NewTopicWatch(g.s.Kafka, g.s.Sink.Window, kafka.TopicWatchDeps{Client: Component, Log: g.t.Log, Metrics: g.t.Registry})
+		watch := kafka.NewTopicWatch(g.s.Kafka, g.s.Sink.Window,
+			kafka.TopicWatchDeps{Client: Component, Log: g.t.Log, Metrics: g.t.Registry})
 		g.r.AddCheck("edge: topics", watch.Ready)
 		awaited = append(awaited, kafka.Awaited(g.s.Kafka, watch.Check))
 		topics = []lifecycle.Component{{Name: "settings of topics", Run: watch.Run}}

@@ -20,7 +20,7 @@ func newIntake(g *ground) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	access, uses := hosting.Access(s, t, g.db, false)
+	access, uses := hosting.IngestAccess(s, t, g.db)
 	allowed, err := newAllowance(s, t, g.db)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,8 @@ func newIntake(g *ground) (*host, error) {
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Services: g.services(producer),
 			Intake: ingest.New(ingest.Deps{
 				Access: access, Salts: g.salts, Publisher: producer, Metrics: t.Registry, Limits: g.limiter,
-				Quota: allowed, Gate: gate, Enrich: g.enrich, Tally: counts, Deadline: s.Ingest.Deadline, MaxNames: s.Ingest.MaxNames,
+				Quota: allowed, Gate: gate, Enrich: g.enrich, Tally: counts, Deadline: s.Ingest.Deadline,
+				MaxNames: s.Ingest.MaxNames,
 			}),
 		},
 	)

@@ -31,9 +31,11 @@ func newLinks(g *ground) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	links := linkcache.New(linkcache.Config{Entries: s.Link.CacheEntries}, linkcache.Deps{Store: g.db, Log: t.Log, Metrics: t.Registry})
+	links := linkcache.New(linkcache.Config{Entries: s.Link.CacheEntries},
+		linkcache.Deps{Store: g.db, Log: t.Log, Metrics: t.Registry})
 	redirects := redirect.New(redirect.Config{SharedHost: sharedHost(s.Link.PublicURL)}, redirect.Deps{
-		Links: links, Directory: links, Uses: g.db, Visitors: g.enrich, Passwords: org.NewPasswords(), Clicks: clicks, Metrics: t.Registry,
+		Links: links, Directory: links, Uses: g.db, Visitors: g.enrich, Passwords: org.NewPasswords(), Clicks: clicks,
+		Metrics: t.Registry,
 	})
 	t.Handle("GET /domains/allowed", allowed(redirects))
 	app := linkhost.New(

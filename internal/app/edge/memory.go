@@ -15,7 +15,7 @@ import (
 // measured: with the default settings the process stays below 256 MB however much
 // is asked of it, of which the program itself takes 40 MB, and what the collector
 // comes too late for up to 45 MB more.
-const besides = 64 << 20
+const besides = 56 << 20
 
 // linkBytes is what a remembered link may take, with what the collector comes too late
 // for.
@@ -33,7 +33,9 @@ func memoryFor(s *config.Settings) int64 {
 // Alone is Components for a process that does nothing else: the collector is told to
 // keep the heap to what the settings allow, instead of twice what is in use, unless
 // somebody has set GOMEMLIMIT.
-func Alone(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+func Alone(
+	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
+) ([]lifecycle.Component, error) {
 	components, err := Components(ctx, s, t, r)
 	return append([]lifecycle.Component{memoryComponent(memoryFor(&s))}, components...), err
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/deletion"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
@@ -22,7 +22,8 @@ func settleOf(s config.Sink) time.Duration { return s.TombstoneAge + s.InsertTim
 
 // erasures carries out what is to be erased while it runs.
 func erasures(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Component {
-	eraser := clickhouse.NewEraser(s.ClickHouse)
-	job := erasure.NewJob(erasure.Config{Settle: settleOf(s.Sink)}, erasure.Deps{Store: db, Tables: eraser, Log: t.Log, Metrics: t.Registry})
+	eraser := deletion.NewEraser(s.ClickHouse)
+	job := erasure.NewJob(erasure.Config{Settle: settleOf(s.Sink)},
+		erasure.Deps{Store: db, Tables: eraser, Log: t.Log, Metrics: t.Registry})
 	return lifecycle.Component{Name: "erasures", Run: job.Run, Stop: func(context.Context) error { return eraser.Close() }}
 }

@@ -16,11 +16,13 @@ func newExposures(
 	s config.Settings, t *telemetry.Telemetry, salts salt.Store,
 ) (*exposure.Collector, []lifecycle.Component, error) {
 	known := salt.New(salts, t.Log, nil)
-	collector, components, err := hosting.Publish(s, t, Component, "exposures", func(sender *kafka.Sender) *exposure.Collector {
-		return exposure.New(
-			exposure.Config{},
-			exposure.Deps{Sender: sender, Salts: known, Log: t.Log, Metrics: t.Registry},
-		)
-	})
-	return collector, append([]lifecycle.Component{{Name: "visitor salts of exposures", Run: known.Run}}, components...), err
+	collector, components, err := hosting.Publish(s, t, Component, "exposures",
+		func(sender *kafka.Sender) *exposure.Collector {
+			return exposure.New(
+				exposure.Config{},
+				exposure.Deps{Sender: sender, Salts: known, Log: t.Log, Metrics: t.Registry},
+			)
+		})
+	return collector, append([]lifecycle.Component{{Name: "visitor salts of exposures", Run: known.Run}}, components...),
+		err
 }

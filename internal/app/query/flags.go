@@ -35,7 +35,8 @@ func newFlags(
 		return nil, err
 	}
 	memory := flagset.NewMemory(
-		flagset.Config{Bytes: int64(s.Flags.Memory), Stale: s.Flags.Stale}, flagset.Deps{Store: db, Log: t.Log, Metrics: t.Registry},
+		flagset.Config{Bytes: int64(s.Flags.Memory), Stale: s.Flags.Stale},
+		flagset.Deps{Store: db, Log: t.Log, Metrics: t.Registry},
 	)
 	f := &flags{memory: memory, served: flagapi.Deps{
 		Log: t.Log, Metrics: t.Registry, Sets: memory, Websites: access, Keys: access, Limits: limiter,

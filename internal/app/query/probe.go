@@ -54,7 +54,8 @@ func probeAccount(ctx context.Context, prefix string, db *store.Store) (a probe.
 		if err := reserve(ctx, tx, time.Now().UTC().Truncate(time.Millisecond)); err != nil {
 			return err
 		}
-		a.Key, err = probeKey(ctx, apikey.NewService(apikey.Config{Prefix: prefix, Scopes: auth.AllScopes().Strings()}, tx, nil))
+		a.Key, err = probeKey(ctx,
+			apikey.NewService(apikey.Config{Prefix: prefix, Scopes: auth.AllScopes().Strings()}, tx, nil))
 		return err
 	})
 	return a, err
@@ -85,12 +86,14 @@ func reserve(ctx context.Context, tx *store.Store, now time.Time) error {
 
 // probeKey returns a new secret of the only key there is.
 func probeKey(ctx context.Context, keys *apikey.Service) (secret string, err error) {
-	there, err := keys.List(ctx, apikey.Filter{OrganizationID: org.ReservedID, Status: apikey.Active, Now: time.Now().UTC(), Limit: 1})
+	there, err := keys.List(ctx,
+		apikey.Filter{OrganizationID: org.ReservedID, Status: apikey.Active, Now: time.Now().UTC(), Limit: 1})
 	if err != nil {
 		return "", err
 	}
 	if len(there) > 0 {
-		_, secret, err = keys.Rotate(ctx, audit.BySystem(), managed.Target{OrganizationID: org.ReservedID, Ref: there[0].ID}, 0)
+		_, secret, err = keys.Rotate(ctx, audit.BySystem(),
+			managed.Target{OrganizationID: org.ReservedID, Ref: there[0].ID}, 0)
 		return secret, err
 	}
 	_, secret, err = keys.Create(ctx, audit.BySystem(), apikey.Spec{

@@ -9,7 +9,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/app/daemon"
@@ -60,7 +60,7 @@ func components(
 		return nil, err
 	}
 	g := &ground{s: s, t: t, r: r, db: db, tables: newTables(s, t), limiter: limiter}
-	g.access, g.uses = hosting.Access(s, t, db, true)
+	g.access, g.uses = hosting.QueryAccess(s, t, db)
 	all, err := g.components()
 	if err != nil {
 		return nil, errors.Join(err, g.tables.close(), g.closeStore())
@@ -95,15 +95,16 @@ func (g *ground) components() ([]lifecycle.Component, error) {
 	}
 	g.r.AddCheck("query: clickhouse", g.tables.runner.Ping)
 	g.r.AddCheck("query: metadata store", g.db.Ping)
-	return slices.Concat(g.servers(), []lifecycle.Component{g.uses, changes}, flags.components, relay, people.components, []lifecycle.Component{
-		quotas.component(),
-		erasures(g.s, g.t, g.db),
-		expiry(g.s, g.t, g.db),
-		linkPurge(g.s, g.t, g.db),
-		linkDomains(g.s, g.t, g.db),
-		prober(g.s, g.t, g.db),
-		listener,
-	}), nil
+	return slices.Concat(g.servers(), []lifecycle.Component{g.uses, changes}, flags.components, relay,
+		people.components, []lifecycle.Component{
+			quotas.component(),
+			erasures(g.s, g.t, g.db),
+			expiry(g.s, g.t, g.db),
+			linkPurge(g.s, g.t, g.db),
+			linkDomains(g.s, g.t, g.db),
+			prober(g.s, g.t, g.db),
+			listener,
+		}), nil
 }
 
 // servers are the components that hold connections to servers, and wait for them.
@@ -117,7 +118,7 @@ func (g *ground) servers() []lifecycle.Component {
 		{Name: "clickhouse", Stop: func(context.Context) error { return g.tables.close() }},
 		// Without Kafka it answers questions, and "changes" says what it lacks.
 		lifecycle.WaitComponent(
-			g.t.Log, g.r, g.db.Awaited(), clickhouse.Awaited(g.s.ClickHouse, clickhouse.CheckServers),
+			g.t.Log, g.r, g.db.Awaited(), schema.Awaited(g.s.ClickHouse, schema.CheckServers),
 			kafka.Awaited(g.s.Kafka, nil).Spared(),
 		),
 		{Name: "settings of topics", Run: topics.Run},

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/adapter/store"
@@ -57,10 +57,11 @@ func run(t *testing.T, s config.Settings) (ready, err error) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	err = lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: r, Grace: config.Default().Shutdown.Grace, OnReady: func() {
-		ready = testkit.WaitFor(time.Minute, func() error { return r.Err(t.Context()) })
-		cancel()
-	}}, components...)
+	err = lifecycle.Run(ctx,
+		lifecycle.Options{Log: tel.Log, Readiness: r, Grace: config.Default().Shutdown.Grace, OnReady: func() {
+			ready = testkit.WaitFor(time.Minute, func() error { return r.Err(t.Context()) })
+			cancel()
+		}}, components...)
 	return ready, err
 }
 
@@ -68,7 +69,7 @@ func TestPartsStartAndAreReadyOnAMigratedSystem(t *testing.T) {
 	t.Parallel()
 	s := settings(t)
 	migrateStore(t, s)
-	if err := clickhouse.Migrate(t.Context(), s.ClickHouse); err != nil {
+	if err := schema.Migrate(t.Context(), s.ClickHouse); err != nil {
 		t.Fatal(err)
 	}
 	if ready, err := run(t, s); ready != nil || err != nil {
@@ -88,7 +89,8 @@ func TestPartsWaitForASchemaThatIsTheirs(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: r, Grace: s.Shutdown.Grace, OnReady: cancel}, components...)
+		ended <- lifecycle.Run(ctx,
+			lifecycle.Options{Log: tel.Log, Readiness: r, Grace: s.Shutdown.Grace, OnReady: cancel}, components...)
 	}()
 	says := func(want ...string) {
 		t.Helper()
@@ -112,7 +114,7 @@ func TestPartsWaitForASchemaThatIsTheirs(t *testing.T) {
 		return nil
 	})
 	says(tables, `run "millrace migrate"`)
-	if err := clickhouse.Migrate(t.Context(), s.ClickHouse); err != nil {
+	if err := schema.Migrate(t.Context(), s.ClickHouse); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err != nil { // it stops when it is ready

@@ -3,7 +3,7 @@ package query
 import (
 	"context"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/query"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
@@ -15,13 +15,13 @@ import (
 type quotas struct {
 	service *quota.Service
 	counter *quota.Counter
-	usage   *clickhouse.Usage
+	usage   *query.Usage
 }
 
 // newQuotas puts them together. Where a billing service decides, usage is counted
 // all the same and nobody has a quota.
 func newQuotas(s config.Settings, t *telemetry.Telemetry, db *store.Store, mailer quota.Mailer) *quotas {
-	q := &quotas{usage: clickhouse.NewUsage(s.ClickHouse)}
+	q := &quotas{usage: query.NewUsage(s.ClickHouse)}
 	cfg := quota.Config{Default: int64(s.Quota.Default), Off: s.Billing.URL != ""}
 	q.counter = quota.NewCounter(cfg, quota.CounterDeps{
 		Meter: q.usage, Store: db, Mail: mailer, Log: t.Log, Metrics: t.Registry, PublicURL: s.Query.BaseURL(),
@@ -32,5 +32,7 @@ func newQuotas(s config.Settings, t *telemetry.Telemetry, db *store.Store, maile
 
 // component counts while it runs.
 func (q *quotas) component() lifecycle.Component {
-	return lifecycle.Component{Name: "quotas", Run: q.counter.Run, Stop: func(context.Context) error { return q.usage.Close() }}
+	return lifecycle.Component{
+		Name: "quotas", Run: q.counter.Run, Stop: func(context.Context) error { return q.usage.Close() },
+	}
 }

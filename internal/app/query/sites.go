@@ -3,7 +3,7 @@ package query
 import (
 	"context"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/deletion"
 	"github.com/millrace/millrace/internal/adapter/domaincheck"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/api/management"
@@ -23,9 +23,12 @@ import (
 func withSites(deps management.Deps, s config.Settings, db *store.Store, passwords *org.Passwords) management.Deps {
 	websites := website.NewService(db, nil)
 	keys := apikey.NewService(apikey.Config{
-		Prefix: s.Key.Prefix, Scopes: auth.AllScopes().Strings(), Rate: apikey.RateLimit{Limit: s.Limits.Key, Window: s.Limits.Window},
+		Prefix: s.Key.Prefix, Scopes: auth.AllScopes().Strings(),
+		Rate: apikey.RateLimit{Limit: s.Limits.Key, Window: s.Limits.Window},
 	}, db, nil)
-	deps.Websites = management.Websites{Service: websites, Organizations: deps.Organizations.Service, IngestURL: s.Ingest.BaseURL()}
+	deps.Websites = management.Websites{
+		Service: websites, Organizations: deps.Organizations.Service, IngestURL: s.Ingest.BaseURL(),
+	}
 	deps.Profiles = management.Profiles{Service: erasure.NewService(db, nil), Websites: websites}
 	deps.APIKeys = management.APIKeys{Service: keys, Websites: websites}
 	deps.Links = management.Links{Service: link.NewService(
@@ -56,7 +59,9 @@ func linkDomains(s config.Settings, t *telemetry.Telemetry, db *store.Store) lif
 // linkPurge removes deleted links that nobody can restore any more, and their clicks, while
 // it runs.
 func linkPurge(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Component {
-	eraser := clickhouse.NewEraser(s.ClickHouse)
+	eraser := deletion.NewEraser(s.ClickHouse)
 	purger := link.NewPurger(link.PurgeDeps{Store: db, Clicks: eraser, Log: t.Log, Metrics: t.Registry})
-	return lifecycle.Component{Name: "link purge", Run: purger.Run, Stop: func(context.Context) error { return eraser.Close() }}
+	return lifecycle.Component{
+		Name: "link purge", Run: purger.Run, Stop: func(context.Context) error { return eraser.Close() },
+	}
 }

@@ -3,7 +3,7 @@ package query
 import (
 	"errors"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/query"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/telemetry"
@@ -15,23 +15,23 @@ const resultsOfRequest = 2
 
 // tables is what answers from the tables of ClickHouse, by connections of their own.
 type tables struct {
-	runner   *clickhouse.Runner
-	versions *clickhouse.Versions
-	dirty    *clickhouse.DirtyDays
-	rows     *clickhouse.Exporter
-	clicks   *clickhouse.LinkClicks
+	runner   *query.Runner
+	versions *query.Versions
+	dirty    *query.DirtyDays
+	rows     *query.Exporter
+	clicks   *query.LinkClicks
 	engine   *analytics.Engine
 }
 
 // newTables connects to nothing.
 func newTables(s config.Settings, t *telemetry.Telemetry) *tables {
 	all := &tables{
-		runner: clickhouse.NewRunner(s.ClickHouse, clickhouse.RunnerConfig{
+		runner: query.NewRunner(s.ClickHouse, query.RunnerConfig{
 			Connections: s.Query.Slots, MaxTime: s.Query.Deadline,
 			MaxMemoryBytes: int64(s.Query.MaxMemory), MaxRows: int64(s.Query.MaxRows), MaxResultBytes: int64(s.Query.MaxResult),
 		}),
-		versions: clickhouse.NewVersions(s.ClickHouse), dirty: clickhouse.NewDirtyDays(s.ClickHouse),
-		rows: clickhouse.NewExporter(s.ClickHouse), clicks: clickhouse.NewLinkClicks(s.ClickHouse),
+		versions: query.NewVersions(s.ClickHouse), dirty: query.NewDirtyDays(s.ClickHouse),
+		rows: query.NewExporter(s.ClickHouse), clicks: query.NewLinkClicks(s.ClickHouse),
 	}
 	all.engine = analytics.NewEngine(analytics.Config{
 		Slots: s.Query.Slots, OwnerSlots: s.Query.WebsiteSlots, Queue: s.Query.Queue, OwnerQueue: s.Query.WebsiteQueue,

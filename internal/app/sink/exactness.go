@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/telemetry"
 )
@@ -71,7 +71,7 @@ func (e *exactness) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, exactWithin)
 	defer cancel()
 	err := e.check(ctx, e.cfg)
-	if err != nil && !errors.Is(err, clickhouse.ErrInexact) {
+	if err != nil && !errors.Is(err, schema.ErrInexact) {
 		return // the inserts tell of a server that is away
 	}
 	e.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -20,7 +20,7 @@ func TestAServerThatIsNoLongerExactIsTold(t *testing.T) {
 		check: func(context.Context, config.ClickHouse) error { return response },
 		log:   slog.New(slog.NewTextHandler(log, nil)),
 	}
-	inexact := fmt.Errorf("%w: table events remembers nothing", clickhouse.ErrInexact)
+	inexact := fmt.Errorf("%w: table events remembers nothing", schema.ErrInexact)
 	for i, tc := range []struct {
 		response error
 		found    bool

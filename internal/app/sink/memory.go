@@ -24,7 +24,9 @@ const (
 // Alone builds the daemon for a process that does nothing else: the collector is
 // told to keep the heap to what the settings allow, instead of twice what is in
 // use, unless somebody has set GOMEMLIMIT.
-func Alone(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+func Alone(
+	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
+) ([]lifecycle.Component, error) {
 	return build(ctx, s, t, r, Wiring{}, true)
 }
 

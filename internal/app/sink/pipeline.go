@@ -10,7 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/sink"
@@ -119,13 +120,13 @@ type running struct {
 	pipeline
 	cfg      config.Sink
 	consumer *kafka.Consumer
-	inserter *clickhouse.Inserter
+	inserter *insert.Inserter
 	sink     *sink.Sink
 }
 
 // build makes a pipeline's components; they connect when they run.
 func (l pipeline) build(
-	s config.Settings, t *telemetry.Telemetry, ledger *clickhouse.Ledger, erased sink.Tombstones, w Wiring,
+	s config.Settings, t *telemetry.Telemetry, ledger *ledgerstore.Ledger, erased sink.Tombstones, w Wiring,
 ) (running, error) {
 	cfg := l.settings(s.Sink)
 	metrics := prometheus.WrapRegistererWith(prometheus.Labels{"lane": l.name}, t.Registry)
@@ -136,15 +137,17 @@ func (l pipeline) build(
 	if err != nil {
 		return running{}, fmt.Errorf("sink: %w", err)
 	}
-	inserter := clickhouse.NewInserter(s.ClickHouse, "")
+	inserter := insert.NewInserter(s.ClickHouse, "")
 	inserter.Bound(sendable(cfg.MaxMemory))
 	metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "millrace_sink_known_inserts_total",
-		Help: "Acknowledged inserts whose token ClickHouse knew, in the table or in a rollup: it did not store them again there.",
+		Help: "Acknowledged inserts whose token ClickHouse knew, in the table or in a rollup: it did not store them again " +
+			"there.",
 	}, func() float64 { return float64(inserter.Known()) }))
 	deps := sink.Deps{
-		Log: log, Metrics: metrics, Tracer: t.Tracer, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer,
-		Ledger: ledger, Tombstones: erased,
+		Log: log, Metrics: metrics, Tracer: t.Tracer, Source: consumer, Reader: consumer, Inserter: inserter,
+		DeadLetters: consumer,
+		Ledger:      ledger, Tombstones: erased,
 	}
 	if l.paced {
 		deps.Pacer = newPacer(cfg, inserter, metrics)

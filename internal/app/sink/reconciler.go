@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
@@ -17,11 +17,13 @@ const settleMargin = 10 * time.Second
 
 // appendReconciler adds the component that holds all pipelines against the ledger, unless
 // the settings turn it off.
-func appendReconciler(components []lifecycle.Component, s config.Settings, t *telemetry.Telemetry, pipelines []running) ([]lifecycle.Component, error) {
+func appendReconciler(
+	components []lifecycle.Component, s config.Settings, t *telemetry.Telemetry, pipelines []running,
+) ([]lifecycle.Component, error) {
 	if s.Sink.ReconcileInterval == 0 || len(pipelines) == 0 {
 		return components, nil
 	}
-	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	store := ledgerstore.NewStore(s.ClickHouse)
 	r, err := ledger.New(
 		ledger.Config{
 			Interval: s.Sink.ReconcileInterval, Settle: 2*s.Sink.InsertTimeout + settleMargin, Pairs: s.Sink.ReconcilePairs,

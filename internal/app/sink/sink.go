@@ -7,7 +7,8 @@ package sink
 import (
 	"context"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
@@ -19,20 +20,23 @@ import (
 const Component = "sink"
 
 // Components builds the daemon, also beside others in one process.
-func Components(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+func Components(
+	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
+) ([]lifecycle.Component, error) {
 	return build(ctx, s, t, r, Wiring{}, false)
 }
 
 func build(
 	_ context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, w Wiring, alone bool,
 ) ([]lifecycle.Component, error) {
-	ledger := clickhouse.NewLedger(s.ClickHouse)
-	topics := kafka.NewTopicWatch(s.Kafka, s.Sink.Window, kafka.TopicWatchDeps{Client: Component, Log: t.Log, Metrics: t.Registry})
+	ledger := ledgerstore.NewLedger(s.ClickHouse)
+	topics := kafka.NewTopicWatch(s.Kafka, s.Sink.Window,
+		kafka.TopicWatchDeps{Client: Component, Log: t.Log, Metrics: t.Registry})
 	r.AddCheck("sink: topics", topics.Ready)
 	exact := newExactness(s.ClickHouse, w.exact(), t)
 	r.AddCheck("sink: exactness", exact.Ready)
 	components := []lifecycle.Component{
-		lifecycle.WaitComponent(t.Log, r, clickhouse.Awaited(s.ClickHouse, exact.check), kafka.Awaited(s.Kafka, topics.Check)),
+		lifecycle.WaitComponent(t.Log, r, schema.Awaited(s.ClickHouse, exact.check), kafka.Awaited(s.Kafka, topics.Check)),
 		{Name: "exactness of ClickHouse", Run: exact.Run},
 		{Name: "settings of topics", Run: topics.Run},
 		{Name: "ledger", Stop: func(context.Context) error { return ledger.Close() }},

@@ -32,7 +32,10 @@ func TestPipelinesFinishSideBySide(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		begin := time.Now()
-		err := together(ctx, []runner{draining("live", 20*time.Second, 0, nil), draining("backfill", 15*time.Second, 0, nil), draining("web", 20*time.Second, 0, nil)})
+		err := together(ctx, []runner{
+			draining("live", 20*time.Second, 0, nil), draining("backfill", 15*time.Second, 0, nil),
+			draining("web", 20*time.Second, 0, nil),
+		})
 		if took := time.Since(begin) - time.Minute; err != nil || took != 20*time.Second {
 			t.Errorf("after a stop they ended within %s, %v; want 20s", took, err)
 		}
@@ -45,8 +48,10 @@ func TestAPipelineThatEndsTakesTheOthersAlong(t *testing.T) {
 	for want, err := range map[error]error{broken: broken, errEndedEarly: nil} {
 		synctest.Test(t, func(t *testing.T) {
 			begin := time.Now()
-			got := together(t.Context(), []runner{draining("live", 20*time.Second, 0, nil), draining("web", 0, time.Second, err)})
-			if took := time.Since(begin); !errors.Is(got, want) || !strings.HasPrefix(got.Error(), "web: ") || took != 21*time.Second {
+			got := together(t.Context(),
+				[]runner{draining("live", 20*time.Second, 0, nil), draining("web", 0, time.Second, err)})
+			if took := time.Since(begin); !errors.Is(got, want) || !strings.HasPrefix(got.Error(), "web: ") ||
+				took != 21*time.Second {
 				t.Errorf("they ended within %s: %v; want 21s and that of web: %v", took, got, want)
 			}
 		})

@@ -3,7 +3,7 @@ package sink
 import (
 	"context"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 	"github.com/millrace/millrace/internal/platform/config"
@@ -38,7 +38,7 @@ func (w *Wiring) deps(d sink.Deps) sink.Deps {
 
 func (w *Wiring) exact() func(context.Context, config.ClickHouse) error {
 	if w.Exact == nil {
-		return clickhouse.CheckExactness
+		return schema.CheckExactness
 	}
 	return w.Exact
 }

@@ -32,7 +32,9 @@ type backends struct {
 }
 
 // startBackends resolves each backend and starts those that are embedded.
-func startBackends(ctx context.Context, s config.Settings, f *folder, log *slog.Logger, notify func(string)) (*backends, error) {
+func startBackends(
+	ctx context.Context, s config.Settings, f *folder, log *slog.Logger, notify func(string),
+) (*backends, error) {
 	b := &backends{settings: s}
 	err := b.startKafka(ctx, f, log, notify)
 	if err == nil {

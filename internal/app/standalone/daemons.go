@@ -30,7 +30,9 @@ var daemons = []struct {
 }
 
 // daemonComponents builds the components of all daemons.
-func daemonComponents(ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+func daemonComponents(
+	ctx context.Context, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness,
+) ([]lifecycle.Component, error) {
 	limiter, component, err := limits.Open(s, t, r, true)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,9 @@ func openFolder(dir string) (*folder, error) {
 	f := &folder{dir: abs}
 	f.lock, err = filelock.Lock(f.path(lockFile))
 	if errors.Is(err, filelock.ErrLocked) {
-		return nil, fmt.Errorf("another millrace (process %s) runs on the data folder %s; stop it or set MILLRACE_DATA_DIR to another folder", f.holder(), dir)
+		return nil, fmt.Errorf(
+			"another millrace (process %s) runs on the data folder %s; stop it or set MILLRACE_DATA_DIR to another folder",
+			f.holder(), dir)
 	}
 	if err != nil {
 		return nil, unusable(dir, err)

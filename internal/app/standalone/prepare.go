@@ -5,7 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
@@ -34,14 +34,14 @@ func (r *run) prepare(ctx context.Context, f *folder, log *slog.Logger, readines
 	db.LogTo(log)
 	if err := lifecycle.AwaitServers(
 		ctx, log, readiness,
-		db.Awaited().Answering(), clickhouse.Awaited(r.s.ClickHouse, nil).Answering(), kafka.Awaited(r.s.Kafka, nil).Answering(),
+		db.Awaited().Answering(), schema.Awaited(r.s.ClickHouse, nil).Answering(), kafka.Awaited(r.s.Kafka, nil).Answering(),
 	); err != nil {
 		return err
 	}
 	if err := db.Migrate(ctx); err != nil {
 		return err
 	}
-	if err := db.Alone(ctx, func(ctx context.Context) error { return clickhouse.Migrate(ctx, r.s.ClickHouse) }); err != nil {
+	if err := db.Alone(ctx, func(ctx context.Context) error { return schema.Migrate(ctx, r.s.ClickHouse) }); err != nil {
 		return err
 	}
 	if _, err := kafka.EnsureTopics(ctx, r.s.Kafka); err != nil {

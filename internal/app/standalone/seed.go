@@ -27,8 +27,9 @@ var first = bootstrap.First{
 
 // Notes on values that could not be kept.
 const (
-	noteNewKey     = "the API key in dev.env is missing or no longer accepted; made a new one"
-	noteNoPassword = "dev.env no longer holds the admin's password; it is shown only when it is made" //nolint:gosec // says that there is none
+	noteNewKey = "the API key in dev.env is missing or no longer accepted; made a new one"
+	//nolint:gosec // says that there is none
+	noteNoPassword = "dev.env no longer holds the admin's password; it is shown only when it is made"
 )
 
 // seed makes the first organization, user, website and key in an empty store. In
@@ -58,7 +59,9 @@ func seed(ctx context.Context, db *store.Store, prefix string, known devEnv) (en
 	return env, notes, err
 }
 
-func resume(ctx context.Context, tx *store.Store, prefix, organizationID string, known devEnv) (env devEnv, notes []string, err error) {
+func resume(
+	ctx context.Context, tx *store.Store, prefix, organizationID string, known devEnv,
+) (env devEnv, notes []string, err error) {
 	env = devEnv{OrganizationID: organizationID, AdminEmail: known.AdminEmail, AdminPassword: known.AdminPassword}
 	if env.AdminEmail == "" {
 		env.AdminEmail = first.AdminEmail

@@ -55,7 +55,8 @@ func TestTheFirstStartMakesWhoeverSendsAndQueries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(auth.AllScopes().Strings(), key.Scopes); diff != "" || key.WebsiteID != "" || !key.ExpiresAt.IsZero() {
+	if diff := cmp.Diff(auth.AllScopes().Strings(), key.Scopes); diff != "" || key.WebsiteID != "" ||
+		!key.ExpiresAt.IsZero() {
 		t.Errorf("the key is %+v, scopes (-want +got):\n%s", key, diff)
 	}
 	user, err := db.UserByEmail(t.Context(), env.AdminEmail)
@@ -100,7 +101,8 @@ func TestALaterStartKeepsWhatDevEnvHoldsAndReplacesWhatIsLost(t *testing.T) {
 					t.Fatal(err)
 				}
 				keys := apikey.NewService(apikey.Config{}, db, nil)
-				if _, err := keys.Revoke(t.Context(), audit.By{Actor: audit.Actor{Type: audit.System}}, managed.Target{OrganizationID: key.OrganizationID, Ref: key.ID}); err != nil {
+				if _, err := keys.Revoke(t.Context(), audit.By{Actor: audit.Actor{Type: audit.System}},
+					managed.Target{OrganizationID: key.OrganizationID, Ref: key.ID}); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -158,7 +160,8 @@ func TestAStoreWhoseOnlyOrganizationWasDeletedGetsAnotherOne(t *testing.T) {
 	db := openStore(t, storetest.SQLite(t))
 	first, _ := seeded(t, db, devEnv{})
 	agreed := func(*org.Organization) error { return nil }
-	if _, err := db.DeleteOrganization(t.Context(), audit.BySystem(), first.OrganizationID, 0, time.Now(), agreed); err != nil {
+	if _, err := db.DeleteOrganization(t.Context(), audit.BySystem(), first.OrganizationID, 0,
+		time.Now(), agreed); err != nil {
 		t.Fatal(err)
 	}
 	second, notes := seeded(t, db, first)

@@ -107,9 +107,12 @@ func (r *run) run(ctx context.Context) (err error) {
 	defer cancel()
 	var untold error
 	err = daemon.Run(ctx, Component, r.s, r.stderr,
-		func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, readiness *lifecycle.Readiness) ([]lifecycle.Component, error) {
+		func(ctx context.Context, s config.Settings, t *telemetry.Telemetry, readiness *lifecycle.Readiness) (
+			[]lifecycle.Component, error,
+		) {
 			components, err := daemonComponents(ctx, s, t, readiness)
-			return slices.Concat([]lifecycle.Component{backends.component(), r.preparation(folder, t.Log, readiness)}, components, []lifecycle.Component{awaitDaemons(readiness)}), err
+			return slices.Concat([]lifecycle.Component{backends.component(), r.preparation(folder, t.Log, readiness)},
+				components, []lifecycle.Component{awaitDaemons(readiness)}), err
 		},
 		func() {
 			if untold = r.ready(folder, backends); untold != nil {

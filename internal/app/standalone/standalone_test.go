@@ -272,8 +272,8 @@ func TestWhatIsPrintedCanBeRunAndDevEnvIsForItsOwner(t *testing.T) {
 	i := start(t, s)
 	for _, want := range []string{
 		"… starting Kafka\n", "… starting ClickHouse", "\nmillrace ready\n",
-		i.env.BaseURL, i.env.IngestURL, i.env.LinkURL, i.env.KafkaBrokers, i.env.ClickHouseAddr, i.env.APIKey, i.env.WebsiteID,
-		s.Embedded.ClickHouse.HTTP.Listen, "http://" + s.Admin.Listen + "/metrics",
+		i.env.BaseURL, i.env.IngestURL, i.env.LinkURL, i.env.KafkaBrokers, i.env.ClickHouseAddr, i.env.APIKey,
+		i.env.WebsiteID, s.Embedded.ClickHouse.HTTP.Listen, "http://" + s.Admin.Listen + "/metrics",
 	} {
 		if !strings.Contains(i.out, want) {
 			t.Errorf("what it printed lacks %q:\n%s", want, i.out)
@@ -314,7 +314,10 @@ func TestWhatIsPrintedCanBeRunAndDevEnvIsForItsOwner(t *testing.T) {
 		}
 		names = append(names, name)
 	}
-	want := []string{"BASE_URL", "INGEST_URL", "LINK_URL", "KAFKA_BROKERS", "CLICKHOUSE_ADDR", "API_KEY", "WEBSITE_ID", "ORGANIZATION_ID", "ADMIN_EMAIL", "ADMIN_PASSWORD"}
+	want := []string{
+		"BASE_URL", "INGEST_URL", "LINK_URL", "KAFKA_BROKERS", "CLICKHOUSE_ADDR", "API_KEY", "WEBSITE_ID", "ORGANIZATION_ID",
+		"ADMIN_EMAIL", "ADMIN_PASSWORD",
+	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("dev.env (-want +got):\n%s", diff)
 	}
@@ -376,16 +379,33 @@ func TestAStartThatCannotWorkSaysWhyInOneSentence(t *testing.T) {
 		change func(*config.Settings)
 		want   []string
 	}{
-		"query port in use":            {func(s *config.Settings) { s.Query.Listen = addr }, []string{addr, "MILLRACE_QUERY_LISTEN"}},
-		"ingestion port in use":        {func(s *config.Settings) { s.Ingest.Listen = addr }, []string{addr, "MILLRACE_INGEST_LISTEN"}},
-		"short-link port in use":       {func(s *config.Settings) { s.Link.Listen = addr }, []string{addr, "MILLRACE_LINK_LISTEN"}},
-		"admin port in use":            {func(s *config.Settings) { s.Admin.Listen = addr }, []string{addr, "MILLRACE_ADMIN_LISTEN"}},
-		"Kafka port in use":            {func(s *config.Settings) { s.Embedded.Kafka.Listen = addr }, []string{addr, "MILLRACE_EMBEDDED_KAFKA_LISTEN"}},
-		"folder that is a file":        {func(s *config.Settings) { s.Data.Dir = file }, []string{file, "MILLRACE_DATA_DIR"}},
-		"folder that cannot be made":   {func(s *config.Settings) { s.Data.Dir = filepath.Join(file, "x") }, []string{file, "MILLRACE_DATA_DIR"}},
-		"ClickHouse that is not one":   {func(s *config.Settings) { s.Embedded.ClickHouse.Binary = file }, []string{"MILLRACE_EMBEDDED_CLICKHOUSE_BINARY"}},
-		"ClickHouse reached by others": {func(s *config.Settings) { s.Embedded.ClickHouse.Listen = "0.0.0.0:9000" }, []string{"MILLRACE_EMBEDDED_CLICKHOUSE_LISTEN"}},
-		"store that is none":           {func(s *config.Settings) { s.Store.URL = "mysql://x" }, []string{"sqlite"}},
+		"query port in use": {
+			func(s *config.Settings) { s.Query.Listen = addr }, []string{addr, "MILLRACE_QUERY_LISTEN"},
+		},
+		"ingestion port in use": {
+			func(s *config.Settings) { s.Ingest.Listen = addr }, []string{addr, "MILLRACE_INGEST_LISTEN"},
+		},
+		"short-link port in use": {
+			func(s *config.Settings) { s.Link.Listen = addr }, []string{addr, "MILLRACE_LINK_LISTEN"},
+		},
+		"admin port in use": {
+			func(s *config.Settings) { s.Admin.Listen = addr }, []string{addr, "MILLRACE_ADMIN_LISTEN"},
+		},
+		"Kafka port in use": {
+			func(s *config.Settings) { s.Embedded.Kafka.Listen = addr }, []string{addr, "MILLRACE_EMBEDDED_KAFKA_LISTEN"},
+		},
+		"folder that is a file": {func(s *config.Settings) { s.Data.Dir = file }, []string{file, "MILLRACE_DATA_DIR"}},
+		"folder that cannot be made": {
+			func(s *config.Settings) { s.Data.Dir = filepath.Join(file, "x") }, []string{file, "MILLRACE_DATA_DIR"},
+		},
+		"ClickHouse that is not one": {
+			func(s *config.Settings) { s.Embedded.ClickHouse.Binary = file }, []string{"MILLRACE_EMBEDDED_CLICKHOUSE_BINARY"},
+		},
+		"ClickHouse reached by others": {
+			func(s *config.Settings) { s.Embedded.ClickHouse.Listen = "0.0.0.0:9000" },
+			[]string{"MILLRACE_EMBEDDED_CLICKHOUSE_LISTEN"},
+		},
+		"store that is none": {func(s *config.Settings) { s.Store.URL = "mysql://x" }, []string{"sqlite"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -416,7 +436,9 @@ func TestTwoProcessesDoNotShareAFolder(t *testing.T) {
 	}
 	t.Cleanup(func() { f.Close() })
 	err = Run(t.Context(), Options{Settings: s, Stdout: io.Discard, Stderr: io.Discard})
-	want := fmt.Sprintf("another millrace (process %d) runs on the data folder %s; stop it or set MILLRACE_DATA_DIR to another folder", os.Getpid(), s.Data.Dir)
+	want := fmt.Sprintf(
+		"another millrace (process %d) runs on the data folder %s; stop it or set MILLRACE_DATA_DIR to another folder",
+		os.Getpid(), s.Data.Dir)
 	if err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
@@ -458,7 +480,8 @@ func TestDefaultsGiveWayToWhatWasSet(t *testing.T) {
 	if got := load("HOME=/").Log; got.Level != "warn" || got.Format != "text" {
 		t.Errorf("nothing set: %+v", got)
 	}
-	if got := load("MILLRACE_LOG_LEVEL=info", "MILLRACE_LOG_FORMAT=json").Log; got.Level != "info" || got.Format != "json" {
+	if got := load("MILLRACE_LOG_LEVEL=info",
+		"MILLRACE_LOG_FORMAT=json").Log; got.Level != "info" || got.Format != "json" {
 		t.Errorf("both set: %+v", got)
 	}
 }
@@ -467,7 +490,8 @@ func TestLocalLeavesWhatWasSet(t *testing.T) {
 	t.Parallel()
 	s := config.Default()
 	got := Local(s)
-	if got.Kafka.Brokers[0] != "127.0.0.1:9092" || got.ClickHouse.Addr[0] != "127.0.0.1:9000" || got.Store.URL != "sqlite:data/millrace.db" {
+	if got.Kafka.Brokers[0] != "127.0.0.1:9092" || got.ClickHouse.Addr[0] != "127.0.0.1:9000" ||
+		got.Store.URL != "sqlite:data/millrace.db" {
 		t.Errorf("nothing set: %v %v %s", got.Kafka.Brokers, got.ClickHouse.Addr, got.Store.URL.Reveal())
 	}
 	s.Kafka.Brokers, s.ClickHouse.Addr, s.Store.URL = []string{"k:1"}, []string{"c:1"}, "postgres://p/x"

@@ -66,7 +66,9 @@ func (r *reader) kafka(ctx context.Context) error {
 		if have.Leaderless > 0 {
 			r.attend("%d partitions of %s have no leader", have.Leaderless, pipeline.Topic)
 		}
-		t := Topic{Name: kafka.TopicName(r.Settings.Kafka, pipeline.Topic), Partitions: have.Partitions, Replicas: have.Replicas}
+		t := Topic{
+			Name: kafka.TopicName(r.Settings.Kafka, pipeline.Topic), Partitions: have.Partitions, Replicas: have.Replicas,
+		}
 		if err := r.pipeline(ctx, offsets, pipeline, &t); err != nil {
 			return err
 		}
@@ -128,7 +130,8 @@ func (t *Topic) read(c repair.Committed, now time.Time) bool {
 		return false
 	}
 	if state.LowWatermark > 0 {
-		if covered := seconds(now.Sub(time.UnixMilli(dedup.LowWatermarkMillis(state.LowWatermark)))); t.Coverage == 0 || covered < t.Coverage {
+		if covered := seconds(now.Sub(time.UnixMilli(dedup.LowWatermarkMillis(state.LowWatermark)))); t.Coverage == 0 ||
+			covered < t.Coverage {
 			t.Coverage = covered
 		}
 	}
@@ -140,7 +143,8 @@ func (t *Topic) read(c repair.Committed, now time.Time) bool {
 
 func (r *reader) judge(t *Topic) {
 	if lag := t.LagSeconds.Duration(); lag > lagLimit {
-		r.attend("%s: %d records wait to be stored, the oldest for %s (docs/runbooks/sink.md#lag)", t.Name, t.Lag, lag.Round(time.Second))
+		r.attend("%s: %d records wait to be stored, the oldest for %s (docs/runbooks/sink.md#lag)",
+			t.Name, t.Lag, lag.Round(time.Second))
 	}
 	if t.Lag > 0 && t.Members == 0 {
 		r.attend("%s: %d records wait, and no sink reads them", t.Name, t.Lag)
@@ -149,6 +153,7 @@ func (r *reader) judge(t *Topic) {
 		r.attend("%s: a plan is open for up to %s (docs/runbooks/sink.md#oldest-plan)", t.Name, age.Round(time.Second))
 	}
 	if covered := t.Coverage.Duration(); covered > 0 && covered+slack < r.Settings.Sink.Window {
-		r.attend("%s: event ids are remembered for %s, sink.window is %s (docs/runbooks/sink.md#window-coverage)", t.Name, covered.Round(time.Minute), r.Settings.Sink.Window)
+		r.attend("%s: event ids are remembered for %s, sink.window is %s (docs/runbooks/sink.md#window-coverage)",
+			t.Name, covered.Round(time.Minute), r.Settings.Sink.Window)
 	}
 }

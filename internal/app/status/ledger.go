@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
@@ -34,7 +35,7 @@ func (r *reader) ledger(ctx context.Context) error {
 		return err
 	}
 	defer offsets.Close()
-	store := clickhouse.NewLedgerStore(r.Settings.ClickHouse)
+	store := ledgerstore.NewStore(r.Settings.ClickHouse)
 	defer store.Close() //nolint:errcheck // nothing was written
 	if err := clickhouse.Ping(ctx, r.Settings.ClickHouse); err != nil {
 		return err
@@ -74,14 +75,15 @@ func settled(ctx context.Context, offsets *kafka.Offsets, pipeline repair.Pipeli
 	for p, c := range committed {
 		state, known, err := ledger.DecodeState(c.Metadata)
 		if err == nil && known && state.TopicID == ledger.UUID(id) {
-			all = append(all, ledger.Settled{Topic: pipeline.Topic, TopicID: id, Partition: p, Epoch: state.Epoch, Next: c.Offset})
+			all = append(all,
+				ledger.Settled{Topic: pipeline.Topic, TopicID: id, Partition: p, Epoch: state.Epoch, Next: c.Offset})
 		}
 	}
 	return all, nil
 }
 
 // survey looks at the ledger of each partition.
-func survey(ctx context.Context, store *clickhouse.LedgerStore, all []ledger.Settled) (*Ledger, error) {
+func survey(ctx context.Context, store *ledgerstore.Store, all []ledger.Settled) (*Ledger, error) {
 	l := &Ledger{Partitions: len(all)}
 	var mu sync.Mutex
 	var failed error

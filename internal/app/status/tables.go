@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/inspect"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/store"
 )
 
-type tableState = clickhouse.TableState
+type tableState = inspect.TableState
 
 // ClickHouse is how the tables are.
 type ClickHouse struct {
-	Version    string                  `json:"version"`
-	Migrations clickhouse.SchemaState  `json:"migrations"`
-	Tables     []clickhouse.TableState `json:"tables"`
-	Disks      []clickhouse.Disk       `json:"disks"`
+	Version    string               `json:"version"`
+	Migrations schema.State         `json:"migrations"`
+	Tables     []inspect.TableState `json:"tables"`
+	Disks      []inspect.Disk       `json:"disks"`
 	// Dirty counts the days of owners whose rollups are not used, by reason.
 	Dirty map[string]int `json:"dirty_days"`
 }
@@ -29,18 +31,18 @@ const (
 
 func (r *reader) clickhouse(ctx context.Context) error {
 	cfg := r.Settings.ClickHouse
-	server, err := clickhouse.Inspect(ctx, cfg)
+	server, err := inspect.ReadServer(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	c := &ClickHouse{Version: server.Version, Disks: server.Disks, Dirty: map[string]int{}}
-	if c.Migrations, err = clickhouse.Schema(ctx, cfg); err != nil {
+	if c.Migrations, err = schema.ReadState(ctx, cfg); err != nil {
 		return err
 	}
-	if c.Tables, err = clickhouse.TableStates(ctx, cfg); err != nil {
+	if c.Tables, err = inspect.TableStates(ctx, cfg); err != nil {
 		return err
 	}
-	store := clickhouse.NewLedgerStore(cfg)
+	store := ledgerstore.NewStore(cfg)
 	defer store.Close() //nolint:errcheck // nothing was written
 	days, err := store.Listed(ctx)
 	if err != nil {
@@ -63,7 +65,8 @@ func (r *reader) judgeTables(c *ClickHouse, dirty int) {
 		for reason, n := range c.Dirty {
 			reasons = append(reasons, fmt.Sprintf("%d %s", n, reason))
 		}
-		r.attend("%d days are answered without rollups: %s (docs/runbooks/sink.md#dirty-days)", dirty, strings.Join(reasons, ", "))
+		r.attend("%d days are answered without rollups: %s (docs/runbooks/sink.md#dirty-days)",
+			dirty, strings.Join(reasons, ", "))
 	}
 	for _, t := range c.Tables {
 		if t.Crowded > crowded {

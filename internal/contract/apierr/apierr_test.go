@@ -16,10 +16,14 @@ func TestErrorIsForTheLog(t *testing.T) {
 		err  *Error
 		want string
 	}{
-		"a code":         {New(Forbidden), "FORBIDDEN"},
-		"with a cause":   {Wrap(ServiceUnavailable, errDown), "SERVICE_UNAVAILABLE: connection refused"},
-		"with a message": {&Error{Code: NotFound, Message: "Link not found", Err: errDown}, "NOT_FOUND: Link not found: connection refused"},
-		"with a detail":  {&Error{Code: Validation, Details: []Detail{detail}}, "VALIDATION_ERROR; name: at most 256 code points"},
+		"a code":       {New(Forbidden), "FORBIDDEN"},
+		"with a cause": {Wrap(ServiceUnavailable, errDown), "SERVICE_UNAVAILABLE: connection refused"},
+		"with a message": {
+			&Error{Code: NotFound, Message: "Link not found", Err: errDown}, "NOT_FOUND: Link not found: connection refused",
+		},
+		"with a detail": {
+			&Error{Code: Validation, Details: []Detail{detail}}, "VALIDATION_ERROR; name: at most 256 code points",
+		},
 		"with three details": {
 			&Error{Code: Validation, Details: []Detail{detail, detail, detail}},
 			"VALIDATION_ERROR; name: at most 256 code points; name: at most 256 code points; name: at most 256 code points",

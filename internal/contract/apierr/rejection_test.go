@@ -13,11 +13,16 @@ func TestRejectionIsAnErrorOnlyWithAProblem(t *testing.T) {
 		t.Errorf("Err() of nothing = %v", err)
 	}
 	r.Add("name", "required", "name must have 1 to %d characters", 100)
-	r.Append(Detail{Index: NoIndex, Field: "scopes[0]", Rule: "unknown", Message: "unknown scope", Suggestion: "Did you mean 'read:data'?"})
+	r.Append(
+		Detail{
+			Index: NoIndex, Field: "scopes[0]", Rule: "unknown", Message: "unknown scope",
+			Suggestion: "Did you mean 'read:data'?",
+		})
 	r.Merge(nil)
 	r.Merge(fmt.Errorf("tag: %w", Invalid("tags[1]", "too_long", "tags[1] is too long")))
 	got, ok := errors.AsType[*Error](r.Err())
-	if !ok || got.Code != Validation || len(got.Details) != 3 || got.Message != "name must have 1 to 100 characters" || got.Details[0].Index != NoIndex {
+	if !ok || got.Code != Validation || len(got.Details) != 3 || got.Message != "name must have 1 to 100 characters" ||
+		got.Details[0].Index != NoIndex {
 		t.Errorf("Err() = %+v", got)
 	}
 	var suggesting Rejection

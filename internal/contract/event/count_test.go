@@ -54,9 +54,11 @@ func wordPlaces() string {
 func FuzzAtMostIsNoLessThanIsRead(f *testing.F) {
 	for _, body := range []string{
 		`{"name":"a"}`, `[{"name":"a"},{"name":"b"}]`, ` [ {"name":"a\"{"} , {"name":"\\"} ] `, "[" + wordPlaces() + "{}]",
-		`[{"name":"a"}{"name":"b"}]`, `[{"name":"a"},{"name":"b]`, `[{"name":"a","x":[}]},{"name":"b"}]`, `[1,{"name":"a"},[{"name":"b"}]]`,
-		`[{"name":"a","properties":{"a":{"b":[{}]}}},{"name":"b","name":"c"},{"name":"d"}]`, "[{\"name\":\"a\xff\"},{\"name\":\"b\"}]",
-		`{"name":"a"}{"name":"b"}`, "\v[{\"name\":\"a\"}]", stuffed(40), "[" + stuffed(40) + "," + stuffed(3) + "]",
+		`[{"name":"a"}{"name":"b"}]`, `[{"name":"a"},{"name":"b]`, `[{"name":"a","x":[}]},{"name":"b"}]`,
+		`[1,{"name":"a"},[{"name":"b"}]]`,
+		`[{"name":"a","properties":{"a":{"b":[{}]}}},{"name":"b","name":"c"},{"name":"d"}]`,
+		"[{\"name\":\"a\xff\"},{\"name\":\"b\"}]", `{"name":"a"}{"name":"b"}`, "\v[{\"name\":\"a\"}]", stuffed(40),
+		"[" + stuffed(40) + "," + stuffed(3) + "]",
 	} {
 		f.Add([]byte(body))
 	}

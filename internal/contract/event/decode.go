@@ -66,20 +66,26 @@ func (d *Decoder) DecodeEach(form *Form, body []byte) (events []Event, problems 
 }
 
 func (d *Decoder) read(body []byte) {
+	d.Release()
 	d.scan.Reset(body)
 	d.batch, d.broken, d.tooLarge, d.problems = false, false, false, nil
-	if cap(d.events) > keptEvents {
-		d.events = nil
-	}
-	if cap(d.pages) > keptPages {
-		d.pages = nil
-	}
 	d.events, d.pagesUsed, d.rejections, d.seen, d.atMost = d.events[:0], 0, 0, 0, -1
 	i := d.root(d.scan.Blank(0))
 	if i >= 0 {
 		if i = d.scan.Blank(i); i < len(body) {
 			d.malformed(NoIndex, "", d.scan.fail(i, RuleMalformed))
 		}
+	}
+}
+
+// Release lets go of the memory that only very many events take, so that a Decoder
+// that waits in a pool keeps none of it. The events of the last body end with it.
+func (d *Decoder) Release() {
+	if cap(d.events) > keptEvents {
+		d.events = nil
+	}
+	if cap(d.pages) > keptPages {
+		d.pages = nil
 	}
 }
 
@@ -215,7 +221,11 @@ func (d *Decoder) bounded(i int) int {
 		return i
 	}
 	d.broken = true
-	d.last(Problem{Index: NoIndex, Rule: RuleTooLarge, Message: fmt.Sprintf("at most %d events of a batch may break a rule, since each is answered for", MaxRejected)})
+	d.last(Problem{
+		Index:   NoIndex,
+		Rule:    RuleTooLarge,
+		Message: fmt.Sprintf("at most %d events of a batch may break a rule, since each is answered for", MaxRejected),
+	})
 	return -1
 }
 
@@ -350,7 +360,8 @@ func (d *Decoder) properties(e *Event, f *Field, i, index, depth int) int {
 		d.reject(index, f, RuleTooLarge, fmt.Sprintf("%s must have at most %d keys", f.Name, MaxPropertiesKeys))
 	case size > MaxPropertiesBytes:
 		d.tooLarge = true
-		d.reject(index, f, RuleTooLarge, fmt.Sprintf("%s must have at most %d bytes of compact JSON", f.Name, MaxPropertiesBytes))
+		d.reject(index, f, RuleTooLarge, fmt.Sprintf("%s must have at most %d bytes of compact JSON",
+			f.Name, MaxPropertiesBytes))
 	case f.Type == Traits && !flat(s.body[i:next]):
 		d.reject(index, f, RuleWrongType, f.Name+" must be an object of strings, numbers, booleans and null")
 	case s.blanks > 0 || s.lone:

@@ -14,7 +14,8 @@ import (
 func TestDecodeReadsEveryField(t *testing.T) {
 	t.Parallel()
 	var d Decoder
-	events, err := d.Decode([]byte(`{"name":"n","eventId":"e","path":"/p","anonymousId":"a","profileId":"u","sessionId":"s",
+	events, err := d.Decode(
+		[]byte(`{"name":"n","eventId":"e","path":"/p","anonymousId":"a","profileId":"u","sessionId":"s",
 		"namespace":"ns","source":"src","websiteId":"w","timestamp":1795000000000,"anonymizeVisitorIds":false,
 		"properties":{ "k" : [ 1.50 , "é\u00e9" ] },"unknown":{"name":"x"}}`))
 	if err != nil {
@@ -22,7 +23,8 @@ func TestDecodeReadsEveryField(t *testing.T) {
 	}
 	want := referenceEvent{
 		Name: "n", EventID: "e", Path: "/p", AnonymousID: "a", ProfileID: "u", SessionID: "s", Namespace: "ns", Source: "src",
-		WebsiteID: "w", TimeMillis: 1795000000000, HasTime: true, Anonymize: AnonymizeFalse, Properties: `{"k":[1.50,"é\u00e9"]}`,
+		WebsiteID: "w", TimeMillis: 1795000000000, HasTime: true, Anonymize: AnonymizeFalse,
+		Properties: `{"k":[1.50,"é\u00e9"]}`,
 	}
 	if diff := cmp.Diff(want, plain(&events[0])); diff != "" || len(events) != 1 || d.Batch() {
 		t.Errorf("%d events, batch %t (-want +got):\n%s", len(events), d.Batch(), diff)
@@ -37,7 +39,8 @@ func TestDecodeReadsABatchInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(events) != 501 || !d.Batch() || string(events[0].Name) != "ab" || string(events[500].Name) != "last" || events[500].EventID != nil {
+		if len(events) != 501 || !d.Batch() || string(events[0].Name) != "ab" || string(events[500].Name) != "last" ||
+			events[500].EventID != nil {
 			t.Fatalf("%d events, batch %t: %+v", len(events), d.Batch(), events[500])
 		}
 	}
@@ -51,7 +54,8 @@ func TestEveryTextFieldHasItsLimit(t *testing.T) {
 		for _, char := range []string{"x", "é", "😀", `\u00e9`, `\ud83d\ude00`, `\ud83d`} {
 			text := func(n int) string { return oneEvent(f.Name, `"`+strings.Repeat(char, n)+`"`) }
 			decodes(t, text(int(f.Max)))
-			rejects(t, text(int(f.Max)+1), Problem{0, f.Name, RuleTooLong, fmt.Sprintf("%s must have at most %d characters", f.Name, f.Max)})
+			rejects(t, text(int(f.Max)+1),
+				Problem{0, f.Name, RuleTooLong, fmt.Sprintf("%s must have at most %d characters", f.Name, f.Max)})
 		}
 		empty := oneEvent(f.Name, `""`)
 		if f.Min == 0 {
@@ -122,13 +126,18 @@ func TestTooLargePropertiesOutweighOtherProblems(t *testing.T) {
 
 func TestAnonymizeVisitorIDsHasThreeValues(t *testing.T) {
 	t.Parallel()
-	for value, want := range map[string]Anonymize{`true`: AnonymizeTrue, `false`: AnonymizeFalse, `"auto"`: AnonymizeAuto, `null`: AnonymizeUnset} {
+	for value, want := range map[string]Anonymize{
+		`true`: AnonymizeTrue, `false`: AnonymizeFalse, `"auto"`: AnonymizeAuto, `null`: AnonymizeUnset,
+	} {
 		if got := decodes(t, oneEvent("anonymizeVisitorIds", value))[0].Anonymize; got != want {
 			t.Errorf("%s is read as %d, want %d", value, got, want)
 		}
 	}
-	for value, rule := range map[string]Rule{`"true"`: RuleInvalidValue, `"AUTO"`: RuleInvalidValue, `1`: RuleWrongType, `[]`: RuleWrongType} {
-		rejects(t, oneEvent("anonymizeVisitorIds", value), Problem{0, "anonymizeVisitorIds", rule, `anonymizeVisitorIds must be true, false or "auto"`})
+	for value, rule := range map[string]Rule{
+		`"true"`: RuleInvalidValue, `"AUTO"`: RuleInvalidValue, `1`: RuleWrongType, `[]`: RuleWrongType,
+	} {
+		rejects(t, oneEvent("anonymizeVisitorIds", value),
+			Problem{0, "anonymizeVisitorIds", rule, `anonymizeVisitorIds must be true, false or "auto"`})
 	}
 }
 
@@ -154,10 +163,16 @@ func TestDecodeRejectsWhatLenientReadersTake(t *testing.T) {
 		{"a key twice, once escaped", `{"name":"a","n\u0061me":"b"}`, "name", RuleDuplicateKey},
 		{"an unknown key twice", `{"name":"a","x":1,"x":1}`, "", RuleDuplicateKey},
 		{"a key of properties twice", oneEvent("properties", `{"a":1,"\u0061":1}`), "properties", RuleDuplicateKey},
-		{"a key twice deep inside", oneEvent("properties", `{"a":[{"b":{"c":1,"d":2,"c":3}}]}`), "properties", RuleDuplicateKey},
+		{
+			"a key twice deep inside", oneEvent("properties", `{"a":[{"b":{"c":1,"d":2,"c":3}}]}`), "properties",
+			RuleDuplicateKey,
+		},
 		{"one of many keys twice", strings.Replace(manyKeys(40), `"k39"`, `"k07"`, 1), "properties", RuleDuplicateKey},
 		{"the empty key twice", oneEvent("properties", `{"":1,"":1}`), "properties", RuleDuplicateKey},
-		{"keys that become one by replacement", oneEvent("properties", `{"\ud800":1,"\ud801":1}`), "properties", RuleDuplicateKey},
+		{
+			"keys that become one by replacement", oneEvent("properties", `{"\ud800":1,"\ud801":1}`), "properties",
+			RuleDuplicateKey,
+		},
 		{"invalid UTF-8", "{\"name\":\"a\xc3\"}", "name", RuleInvalidUTF8},
 		{"an encoded surrogate", "{\"name\":\"\xed\xa0\x80\"}", "name", RuleInvalidUTF8},
 		{"an overlong encoding", "{\"name\":\"\xc0\xaf\"}", "name", RuleInvalidUTF8},
@@ -165,9 +180,15 @@ func TestDecodeRejectsWhatLenientReadersTake(t *testing.T) {
 		{"too deep", deep(MaxDepth + 1), "properties", RuleTooDeep},
 		{"too many objects deep", deepObjects(MaxDepth + 1), "properties", RuleTooDeep},
 		{"too deep in a batch", `[` + deep(MaxDepth) + `]`, "properties", RuleTooDeep},
-		{"too deep in an unknown field", `{"name":"a","x":` + strings.Repeat(`[`, MaxDepth) + strings.Repeat(`]`, MaxDepth) + `}`, "", RuleTooDeep},
+		{
+			"too deep in an unknown field",
+			`{"name":"a","x":` + strings.Repeat(`[`, MaxDepth) + strings.Repeat(`]`, MaxDepth) + `}`, "", RuleTooDeep,
+		},
 		{"beyond float64", oneEvent("properties", `{"k":1.8e308}`), "properties", RuleNumberRange},
-		{"beyond float64, written out", oneEvent("properties", `{"k":`+strings.Repeat("9", 310)+`}`), "properties", RuleNumberRange},
+		{
+			"beyond float64, written out", oneEvent("properties", `{"k":`+strings.Repeat("9", 310)+`}`),
+			"properties", RuleNumberRange,
+		},
 		{"beyond float64 in an unknown field", `{"name":"a","x":-1e999}`, "", RuleNumberRange},
 		{"beyond float64 as a time", oneEvent("timestamp", `1e999`), "timestamp", RuleNumberRange},
 		{"a raw control character", "{\"name\":\"a\nb\"}", "name", RuleMalformed},
@@ -244,7 +265,8 @@ func TestDecodeTellsAllProblemsUpToABound(t *testing.T) {
 
 func TestUnpairedSurrogatesAreReplaced(t *testing.T) {
 	t.Parallel()
-	e := decodes(t, `{"name":"a\ud83d","path":"\ude00\ud83d\ude00\ud83dx","properties":{"k\udfff":"\uD800\\ud800 \ud83d\ude00"}}`)[0]
+	e := decodes(t,
+		`{"name":"a\ud83d","path":"\ude00\ud83d\ude00\ud83dx","properties":{"k\udfff":"\uD800\\ud800 \ud83d\ude00"}}`)[0]
 	want := referenceEvent{Name: "a\ufffd", Path: "\ufffd😀\ufffdx", Properties: `{"k\ufffd":"\ufffd\\ud800 \ud83d\ude00"}`}
 	if diff := cmp.Diff(want, plain(&e)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -292,7 +314,8 @@ func TestPlainMeansThatNoTextWasEscaped(t *testing.T) {
 	}
 }
 
-func TestDecodeAllocatesNothingForAValidBody(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the whole process
+//nolint:paralleltest // AllocsPerRun counts for the whole process
+func TestDecodeAllocatesNothingForAValidBody(t *testing.T) {
 	body := []byte(`[{"name":"caf\u00e9","timestamp":"2026-05-01T12:34:56.789+02:00","properties":{ "k\u00e9y" : [ 1e2 , "\ud800" ] }},` +
 		manyKeys(50) + `,` + string(benchEvent(1)) + `]`)
 	var d Decoder
@@ -310,15 +333,19 @@ func TestDecodeAllocatesNothingForAValidBody(t *testing.T) { //nolint:parallelte
 
 // The claim on memory that the edge makes before it decodes is for 5/4 of the events
 // that there may be. It has to hold while their memory grows, too.
-func TestVeryManyEventsAreHeldOnceWhileTheyAreRead(t *testing.T) { //nolint:paralleltest // the figure is of the whole process
+//
+//nolint:paralleltest // the figure is of the whole process
+func TestVeryManyEventsAreHeldOnceWhileTheyAreRead(t *testing.T) {
 	const events = 100_000
 	long := `{"name":"` + strings.Repeat("a", 100) + `"},`
 	for name, body := range map[string]string{
-		"all alike":        strings.Repeat(`{"name":"a"},`, events),
-		"long ones first":  strings.Repeat(long, 10_000) + strings.Repeat(`{"name":"a"},`, events-10_000),
-		"long ones last":   strings.Repeat(`{"name":"a"},`, events-10_000) + strings.Repeat(long, 10_000),
-		"a long last one":  strings.Repeat(`{"name":"a"},`, events-1) + `{"name":"a","x":"` + strings.Repeat("a", 1<<20) + `"},`,
-		"many braces last": strings.Repeat(`{"name":"a"},`, events-1) + `{"name":"a","x":"` + strings.Repeat("{", 1<<20) + `"},`,
+		"all alike":       strings.Repeat(`{"name":"a"},`, events),
+		"long ones first": strings.Repeat(long, 10_000) + strings.Repeat(`{"name":"a"},`, events-10_000),
+		"long ones last":  strings.Repeat(`{"name":"a"},`, events-10_000) + strings.Repeat(long, 10_000),
+		"a long last one": strings.Repeat(`{"name":"a"},`, events-1) + `{"name":"a","x":"` +
+			strings.Repeat("a", 1<<20) + `"},`,
+		"many braces last": strings.Repeat(`{"name":"a"},`, events-1) + `{"name":"a","x":"` +
+			strings.Repeat("{", 1<<20) + `"},`,
 	} {
 		body := []byte("[" + strings.TrimSuffix(body, ",") + "]")
 		var d Decoder

@@ -86,7 +86,9 @@ type Form struct {
 
 // newForm works out what the decoder looks things up in.
 func newForm(name string, settle func(*Decoder, *Event, int), fields ...Field) *Form {
-	f := &Form{Name: name, Fields: fields, settle: settle, fields: make([]Field, commonFields), numbers: map[string]field{}}
+	f := &Form{
+		Name: name, Fields: fields, settle: settle, fields: make([]Field, commonFields), numbers: map[string]field{},
+	}
 	for i := range fields {
 		row := &fields[i]
 		row.number = fieldOf([]byte(row.Name))

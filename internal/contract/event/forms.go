@@ -36,11 +36,19 @@ var (
 	profileIDField   = Field{Name: "profileId", Type: Text, Min: 1, Max: MaxProfileIDLen}
 	sessionIDField   = Field{Name: "sessionId", Type: Text, Max: MaxSessionIDLen, Note: "empty counts as absent"}
 	websiteIDField   = Field{Name: "websiteId", Type: Text, Max: MaxWebsiteIDLen, Note: "empty counts as absent"}
-	anonymizeField   = Field{Name: "anonymizeVisitorIds", Type: Choice, Note: "true, false or \"auto\"; absent leaves it to the website's setting"}
-	propertiesField  = Field{Name: "properties", Type: Object}
-	timeField        = Field{Name: "timestamp", Type: Time, Min: MinTimeMillis, Max: MaxTimeMillis, Note: "more than an hour after receipt is stored as the time of receipt"}
-	millisField      = Field{Name: "timestamp", Type: Millis, Required: true, Min: MinTimeMillis, Max: MaxTimeMillis, Note: "required; more than an hour after receipt is stored as the time of receipt"}
-	pageField        = Field{Name: "path", Type: Text, Required: true, Min: 1, Max: MaxPathLen, Note: "required"}
+	anonymizeField   = Field{
+		Name: "anonymizeVisitorIds", Type: Choice, Note: "true, false or \"auto\"; absent leaves it to the website's setting",
+	}
+	propertiesField = Field{Name: "properties", Type: Object}
+	timeField       = Field{
+		Name: "timestamp", Type: Time, Min: MinTimeMillis, Max: MaxTimeMillis,
+		Note: "more than an hour after receipt is stored as the time of receipt",
+	}
+	millisField = Field{
+		Name: "timestamp", Type: Millis, Required: true, Min: MinTimeMillis, Max: MaxTimeMillis,
+		Note: "required; more than an hour after receipt is stored as the time of receipt",
+	}
+	pageField = Field{Name: "path", Type: Text, Required: true, Min: 1, Max: MaxPathLen, Note: "required"}
 )
 
 // Track is the form of POST /track (specification 2.2).
@@ -80,15 +88,30 @@ func pageNumber(name string, typ Type, n PageNumber, most int64) Field {
 
 // Pages is the form of POST / and POST /batch.
 var Pages = newForm("page", (*Decoder).settlePage,
-	Field{Name: "type", Type: Text, Max: MaxWordLen, Cut: true, Words: []string{"track", "outgoing_link"}, Note: "track without it", to: toText(EventType)},
-	Field{Name: "name", Type: Text, Min: 1, Max: MaxNameLen, Note: "required unless type is outgoing_link; screen_view, page_exit and outgoing_link, or link_out, have a meaning"},
+	Field{
+		Name: "type", Type: Text, Max: MaxWordLen, Cut: true, Words: []string{"track", "outgoing_link"},
+		Note: "track without it", to: toText(EventType),
+	},
+	Field{
+		Name: "name", Type: Text, Min: 1, Max: MaxNameLen,
+		Note: "required unless type is outgoing_link; screen_view, page_exit and outgoing_link, or link_out, have a meaning",
+	},
 	Field{Name: "eventId", Type: Text, Required: true, Min: 1, Max: MaxEventIDLen, Note: "required"},
 	Field{Name: "path", Type: Address, Max: MaxPathLen, Note: "a full http or https address; empty counts as absent"},
 	timeField, anonymousIDField, profileIDField, sessionIDField, anonymizeField, websiteIDField, propertiesField,
 	Field{Name: "title", Type: Text, Max: MaxTitleLen, Cut: true, to: toText(Title)},
-	Field{Name: "referrer", Type: Referral, Max: MaxPathLen, Note: "a full address or direct; empty counts as absent", to: toText(Referrer)},
-	Field{Name: "screen_resolution", Type: Size, Min: MinSide, Max: MaxSide, Note: "such as 1920x1080; the bounds are each side's", to: toText(Screen)},
-	Field{Name: "viewport_size", Type: Size, Min: MinSide, Max: MaxSide, Note: "such as 1200x800; the bounds are each side's", to: toText(Viewport)},
+	Field{
+		Name: "referrer", Type: Referral, Max: MaxPathLen, Note: "a full address or direct; empty counts as absent",
+		to: toText(Referrer),
+	},
+	Field{
+		Name: "screen_resolution", Type: Size, Min: MinSide, Max: MaxSide,
+		Note: "such as 1920x1080; the bounds are each side's", to: toText(Screen),
+	},
+	Field{
+		Name: "viewport_size", Type: Size, Min: MinSide, Max: MaxSide, Note: "such as 1200x800; the bounds are each side's",
+		to: toText(Viewport),
+	},
 	pageText("language", Language, MaxWordLen),
 	pageText("timezone", Timezone, MaxWordLen),
 	pageText("connection_type", Connection, 32),
@@ -124,7 +147,10 @@ var Pages = newForm("page", (*Decoder).settlePage,
 // Vitals is the form of POST /vitals (specification 2.3).
 var Vitals = newForm("vital", (*Decoder).settleVital,
 	millisField, pageField,
-	Field{Name: "metricName", Type: Word, Required: true, Min: 1, Max: MaxWordLen, Words: Metrics, Note: "required; one of the metrics", to: place{in: inName}},
+	Field{
+		Name: "metricName", Type: Word, Required: true, Min: 1, Max: MaxWordLen, Words: Metrics,
+		Note: "required; one of the metrics", to: place{in: inName},
+	},
 	Field{Name: "metricValue", Type: Number, Required: true, Min: math.MinInt64, Note: "required", to: toNumber(Value)},
 	anonymousIDField, sessionIDField, eventIDField, anonymizeField, websiteIDField,
 )
@@ -132,7 +158,10 @@ var Vitals = newForm("vital", (*Decoder).settleVital,
 // Errors is the form of POST /errors (specification 2.4).
 var Errors = newForm("error", (*Decoder).settleError,
 	millisField, pageField,
-	Field{Name: "message", Type: Text, Required: true, Min: 1, Max: MaxMessageLen, Cut: true, Note: "required", to: toText(Message)},
+	Field{
+		Name: "message", Type: Text, Required: true, Min: 1, Max: MaxMessageLen, Cut: true, Note: "required",
+		to: toText(Message),
+	},
 	Field{Name: "filename", Type: Text, Max: MaxFilenameLen, Cut: true, to: toText(Filename)},
 	pageNumber("lineno", Number, Line, maxWhole),
 	pageNumber("colno", Number, Column, maxWhole),
@@ -150,7 +179,10 @@ var Engagements = newForm("engagement", (*Decoder).settleEngagement, append([]Fi
 // engagementFields are kept in the event's properties, in this order.
 var engagementFields = []Field{
 	pageNumber("pageIndex", Integer, pageIndex, maxWhole),
-	{Name: "exitType", Type: Word, Max: MaxWordLen, Words: []string{"navigation", "spa", "hidden", "unload"}, to: toText(exitType)},
+	{
+		Name: "exitType", Type: Word, Max: MaxWordLen, Words: []string{"navigation", "spa", "hidden", "unload"},
+		to: toText(exitType),
+	},
 	pageNumber("timeOnPage", Number, timeOnPage, maxWhole),
 	pageNumber("activeTime", Number, activeTime, maxWhole),
 	pageNumber("timeToFirstInteraction", Number, firstInteraction, maxWhole),

@@ -192,7 +192,8 @@ func referenceText(row *Field, v any) bool {
 		return true
 	case row.Type == Address, row.Type == Referral:
 		scheme, _ := schemeOf([]byte(s))
-		return scheme != nil && (row.Type == Referral || strings.EqualFold(string(scheme), "http") || strings.EqualFold(string(scheme), "https"))
+		return scheme != nil &&
+			(row.Type == Referral || strings.EqualFold(string(scheme), "http") || strings.EqualFold(string(scheme), "https"))
 	}
 	return true
 }

@@ -143,7 +143,8 @@ func edges(f *Field) map[string][]string {
 		all[`{"a":1}`] = wrong
 		side := func(a, b int64) string { return fmt.Sprintf(`"%dx%d"`, a, b) }
 		good(side(f.Min, f.Max), side(f.Max, f.Min), `""`)
-		bad(RuleInvalidValue, side(f.Min-1, f.Max), side(f.Min, f.Max+1), side(f.Max+1, f.Min), `"1x"`, `"x1"`, `"1"`, `"1X1"`, `"+1x1"`, `"0000000001x1"`)
+		bad(RuleInvalidValue, side(f.Min-1, f.Max), side(f.Min, f.Max+1), side(f.Max+1, f.Min), `"1x"`, `"x1"`, `"1"`,
+			`"1X1"`, `"+1x1"`, `"0000000001x1"`)
 	case Number, Integer:
 		all[`{"a":1}`] = wrong
 		bad(RuleWrongType, `"1"`, "true", "[]")
@@ -223,7 +224,9 @@ func TestWhatAnItemIsDependsOnItsForm(t *testing.T) {
 		{Engagements, item(Engagements, "x", `3`), told{Engagement, "engagement", ""}},
 		{
 			Engagements, `{"timestamp":1795000000000,"path":"/p","lastFormField":"a\"\u0001\\é","maxScrollDepth":12.5,"exitType":"spa","pageIndex":0}`,
-			told{Engagement, "engagement", `{"pageIndex":0,"exitType":"spa","maxScrollDepth":12.5,"lastFormField":"a\"\u0001\\é"}`},
+			told{
+				Engagement, "engagement", `{"pageIndex":0,"exitType":"spa","maxScrollDepth":12.5,"lastFormField":"a\"\u0001\\é"}`,
+			},
 		},
 		{Identities, item(Identities, "traits", `{ "plan" : "pro" }`), told{Identify, "identify", `{"plan":"pro"}`}},
 		{Track, `{"name":"screen_view"}`, told{Custom, "screen_view", ""}},
@@ -258,8 +261,9 @@ func TestAPageEventNeedsAKnownTypeAndAName(t *testing.T) {
 
 func TestWhatAPageTellsIsKept(t *testing.T) {
 	t.Parallel()
-	e, problems := decodeOne(t, Pages, `{"eventId":"e","name":"n","title":"A \u0026 B","scroll_depth":0,"rtt":50.5,"utm_source":"s","gclid":"g","text":"`+
-		strings.Repeat("é", MaxLinkTextLen+5)+`"}`)
+	e, problems := decodeOne(t, Pages,
+		`{"eventId":"e","name":"n","title":"A \u0026 B","scroll_depth":0,"rtt":50.5,"utm_source":"s","gclid":"g","text":"`+
+			strings.Repeat("é", MaxLinkTextLen+5)+`"}`)
 	if problems != nil {
 		t.Fatal(problems)
 	}
@@ -311,7 +315,8 @@ func TestEachItemOfABatchStandsForItself(t *testing.T) {
 	t.Parallel()
 	var d Decoder
 	for range 2 { // the second time in used memory
-		events, problems, err := d.DecodeEach(Pages, []byte(`[{"eventId":"a","name":"x"},{"eventId":"b","type":"other"},7,{"eventId":"c","name":"y","title":"t"}]`))
+		events, problems, err := d.DecodeEach(Pages,
+			[]byte(`[{"eventId":"a","name":"x"},{"eventId":"b","type":"other"},7,{"eventId":"c","name":"y","title":"t"}]`))
 		if err != nil || len(events) != 4 {
 			t.Fatalf("%d events, %v", len(events), err)
 		}
@@ -322,14 +327,17 @@ func TestEachItemOfABatchStandsForItself(t *testing.T) {
 		if !slices.Equal(rejected, []bool{false, true, true, false}) {
 			t.Errorf("refused %v", rejected)
 		}
-		if string(events[1].EventID) != "b" || string(events[1].Type()) != "other" || string(events[3].Page.Texts[Title]) != "t" {
+		if string(events[1].EventID) != "b" || string(events[1].Type()) != "other" ||
+			string(events[3].Page.Texts[Title]) != "t" {
 			t.Errorf("what a refused event said is lost: %q %q", events[1].EventID, events[1].Type())
 		}
 		if len(problems) != 2 || problems[0].Index != 1 || problems[0].Message != UnknownType || problems[1].Index != 2 {
 			t.Errorf("problems %+v", problems)
 		}
 	}
-	for _, body := range []string{`[]`, `{}`, `[{"eventId":"a","name":"x"}`, `[{"eventId":"a","eventId":"b"}]`, ``, `[7,]`} {
+	for _, body := range []string{
+		`[]`, `{}`, `[{"eventId":"a","name":"x"}`, `[{"eventId":"a","eventId":"b"}]`, ``, `[7,]`,
+	} {
 		if events, _, err := d.DecodeEach(Pages, []byte(body)); err == nil || events != nil {
 			t.Errorf("DecodeEach(%s) = %d events, %v; want an *Invalid", body, len(events), err)
 		}

@@ -50,7 +50,8 @@ func (g generator) value(name string, limit int) string {
 	switch name {
 	case "timestamp":
 		return g.pick(`1795000000000`, `1795000000000.5`, `1.795e12`, `946684800000`, `946684799999`, `"2026-05-01"`,
-			`"2026-02-2`+g.pick("8", "9")+`T`+g.pick("00", "23", "24")+`:59:`+g.pick("00", "59", "60")+g.pick("", ".1", ".1234", ",5", ".")+
+			`"2026-02-2`+g.pick("8", "9")+`T`+g.pick("00", "23", "24")+`:59:`+g.pick("00", "59", "60")+
+				g.pick("", ".1", ".1234", ",5", ".")+
 				g.pick("", "Z", "z", " UTC", "+02:00", "-0330", " +01", "+24:00", " ")+`"`,
 			`"1795000000000"`, `"1795000000000.25"`, `8640000000000000`, `8640000000000001`,
 			`"Fri, 01 May 2026 12:34:56 GMT"`, `"Fri May 01 2026 12:34:56 GMT-0700 (x)"`)
@@ -82,8 +83,8 @@ func (g generator) text(limit int) string {
 
 func (g generator) any(depth int) string {
 	if depth == 0 || g.one(2) {
-		return g.pick("null", "true", "false", "0", "-0", "-1.5e-3", "1e308", "1e309", "12345678901234567890", "01", "1.", `""`,
-			g.text(20), strings.Repeat("9", 305+g.IntN(8)))
+		return g.pick("null", "true", "false", "0", "-0", "-1.5e-3", "1e308", "1e309", "12345678901234567890", "01", "1.",
+			`""`, g.text(20), strings.Repeat("9", 305+g.IntN(8)))
 	}
 	if g.one(3) {
 		levels := 1 + g.IntN(MaxDepth+1)
@@ -93,7 +94,9 @@ func (g generator) any(depth int) string {
 }
 
 func (g generator) object(depth int, members string) string {
-	count := map[string]int{"0": 0, "1": 1, "2": 2, "3": 3, "16": 16, "17": 17, "20": 20, "49": 49, "50": 50, "51": 51}[members]
+	count := map[string]int{
+		"0": 0, "1": 1, "2": 2, "3": 3, "16": 16, "17": 17, "20": 20, "49": 49, "50": 50, "51": 51,
+	}[members]
 	list := make([]string, count)
 	for i := range list {
 		key := "key" + string(rune('A'+i)) + g.pick("", "", "", "long enough", `\u0061`)

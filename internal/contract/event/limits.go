@@ -48,8 +48,10 @@ func (f *Field) limits(all []Limit) []Limit {
 	case Object, Traits:
 		one.Status = 413
 		keys, bytes := one, one
-		keys.Max, keys.Unit, keys.Note = MaxPropertiesKeys, "keys", "keys of the object itself; those of nested objects do not count"
-		bytes.Max, bytes.Unit, bytes.Note = MaxPropertiesBytes, "bytes", "of compact JSON: as sent, less insignificant white space"
+		keys.Max, keys.Unit, keys.Note = MaxPropertiesKeys, "keys",
+			"keys of the object itself; those of nested objects do not count"
+		bytes.Max, bytes.Unit, bytes.Note = MaxPropertiesBytes, "bytes",
+			"of compact JSON: as sent, less insignificant white space"
 		return append(all, keys, bytes)
 	case Time, Millis:
 		one.Unit = "Unix milliseconds"
@@ -72,7 +74,10 @@ func (f *Field) limits(all []Limit) []Limit {
 // BodyLimits are those of every body.
 var BodyLimits = []Limit{
 	{"events in a batch", 1, 0, "events", 400, "at most what the size of the body allows"},
-	{"events of POST /batch that break a rule", 0, MaxRejected, "events", 400, "each of them is answered for; one more refuses all"},
+	{
+		"events of POST /batch that break a rule", 0, MaxRejected, "events", 400,
+		"each of them is answered for; one more refuses all",
+	},
 	{"nesting", 0, MaxDepth, "levels", 400, "of objects and arrays in the whole body"},
 	{"body", 0, MaxBodyBytes, "bytes", 413, "as sent, and again after decompression"},
 }

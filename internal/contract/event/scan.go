@@ -148,7 +148,8 @@ func (k *lapKey) match(b []byte, i int) (next int) {
 		return 0
 	}
 	text := b[i : i+lapKeyMax : i+lapKeyMax]
-	if (binary.LittleEndian.Uint64(text)^k.words[0])&k.masks[0]|(binary.LittleEndian.Uint64(text[8:])^k.words[1])&k.masks[1] != 0 || k.n == 0 {
+	if (binary.LittleEndian.Uint64(text)^k.words[0])&k.masks[0]|
+		(binary.LittleEndian.Uint64(text[8:])^k.words[1])&k.masks[1] != 0 || k.n == 0 {
 		return 0
 	}
 	return i + k.n

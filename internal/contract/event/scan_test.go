@@ -53,7 +53,9 @@ func TestAKeyIsTakenForAnotherOnlyWhenItIsTheSame(t *testing.T) {
 			t.Errorf("%s is read as %s at %s", second, events[1].Name, events[1].Path)
 		}
 	}
-	for _, bad := range []string{`{"name"`, `{"name":`, `{"name":"`, `{"name":"b`, `{"name":"b","name":"c"}`, `{"name":"b","path":"/","path":"/"}`} {
+	for _, bad := range []string{
+		`{"name"`, `{"name":`, `{"name":"`, `{"name":"b`, `{"name":"b","name":"c"}`, `{"name":"b","path":"/","path":"/"}`,
+	} {
 		var d Decoder
 		if events, err := d.Decode([]byte("[" + first + "," + bad)); err == nil {
 			t.Errorf("%s is taken: %v", bad, events)

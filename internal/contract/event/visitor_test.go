@@ -42,7 +42,9 @@ func TestHidesVisitorPrefersTheEventsChoice(t *testing.T) {
 
 func TestParseAnonymizeKnowsTheSettings(t *testing.T) {
 	t.Parallel()
-	for s, want := range map[string]Anonymize{"": AnonymizeUnset, "true": AnonymizeTrue, "false": AnonymizeFalse, "auto": AnonymizeAuto} {
+	for s, want := range map[string]Anonymize{
+		"": AnonymizeUnset, "true": AnonymizeTrue, "false": AnonymizeFalse, "auto": AnonymizeAuto,
+	} {
 		if got, ok := ParseAnonymize(s); !ok || got != want {
 			t.Errorf("ParseAnonymize(%q) = %d, %t", s, got, ok)
 		}
@@ -68,7 +70,9 @@ func TestAHashedEmailIsSHA256OfTheOwnerAndTheAddressInLowerCase(t *testing.T) {
 
 func TestWhatIsTakenForAnEmailAddress(t *testing.T) {
 	t.Parallel()
-	for id, want := range map[string]bool{"a@b": true, "a@b@c": true, "@b": false, "a@": false, "@": false, "user-1": false, "": false} {
+	for id, want := range map[string]bool{
+		"a@b": true, "a@b@c": true, "@b": false, "a@": false, "@": false, "user-1": false, "": false,
+	} {
 		if got := IsEmail(id); got != want {
 			t.Errorf("IsEmail(%q) = %t", id, got)
 		}

@@ -74,9 +74,7 @@ const (
 
 // Reset begins a request. The records of the one before are no longer valid.
 func (b *Batch) Reset(r Receipt) {
-	if cap(b.arena) > keptArenaBytes || cap(b.records) > keptRecords {
-		b.Abandon()
-	}
+	b.Release()
 	b.arena, b.headers, b.records = b.arena[:0], b.headers[:0], b.records[:0]
 	b.receipt, b.received = r, r.At.UnixMilli()
 	b.organization = b.keep(r.Organization)
@@ -104,6 +102,14 @@ func (b *Batch) aim(website string) {
 	from := len(b.arena)
 	b.arena = appendBelonging(b.arena, &Event{Organization: b.organization, Website: b.website, Owner: b.owner})
 	b.shared.belonging = b.since(from)
+}
+
+// Release lets go of the memory that only very many records take, so that a Batch that
+// waits in a pool keeps none of it. The records end with it.
+func (b *Batch) Release() {
+	if cap(b.arena) > keptArenaBytes || cap(b.records) > keptRecords {
+		b.Abandon()
+	}
 }
 
 // Abandon leaves the memory to whoever still reads the records.
@@ -167,7 +173,8 @@ func (b *Batch) AddCount(c *Count, to Target) {
 	k := &kinds[ingestion]
 	b.add(k, k.topic, &Event{
 		ID: []byte(c.ID), Organization: b.organization, Website: b.website, Owner: b.owner, Type: k.typeOf,
-		Name: []byte(c.Outcome), TimeMillis: c.Minute.UnixMilli(), ReceivedAt: b.received, Source: []byte(c.Edge), Web: &b.count,
+		Name: []byte(c.Outcome), TimeMillis: c.Minute.UnixMilli(), ReceivedAt: b.received, Source: []byte(c.Edge),
+		Web: &b.count,
 	})
 }
 

@@ -43,7 +43,8 @@ func TestAddDecidesTimeAndTopic(t *testing.T) {
 			rec := recordOf(t, receipt, body, target)
 			recordtest.Validate(t, rec)
 			e := decoded(t, rec)
-			if e.TimeMillis != tc.want || e.HasRaw != tc.keepsRaw || tc.keepsRaw && e.RawMillis != tc.sent || rec.Topic != tc.topic {
+			if e.TimeMillis != tc.want || e.HasRaw != tc.keepsRaw || tc.keepsRaw && e.RawMillis != tc.sent ||
+				rec.Topic != tc.topic {
 				t.Errorf("got %s, topic %s", rec.Value, rec.Topic)
 			}
 			if !rec.Time.Equal(receivedAt) {
@@ -97,7 +98,8 @@ func TestAddHidesVisitorsUnlessTold(t *testing.T) {
 // and wants the records unchanged.
 func TestRecordsKeepNothingOfTheRequest(t *testing.T) {
 	t.Parallel()
-	body := []byte(`[{"name":"caf\u00e9","properties":{ "a" : 1 },"anonymousId":"x"},{"name":"b","eventId":"1"},{"name":"c"}]`)
+	body := []byte(
+		`[{"name":"caf\u00e9","properties":{ "a" : 1 },"anonymousId":"x"},{"name":"b","eventId":"1"},{"name":"c"}]`)
 	r := receipt
 	r.VisitorSalt = bytes.Clone(r.VisitorSalt)
 	var d event.Decoder
@@ -113,7 +115,8 @@ func TestRecordsKeepNothingOfTheRequest(t *testing.T) {
 	before := fmt.Sprintf("%s", b.Records())
 	clear(body)
 	clear(r.VisitorSalt)
-	if _, err := d.Decode([]byte(`[{"name":"zzzz\u00e9","properties":{ "b" : 2 }},{"name":"z"},{"name":"z"}]`)); err != nil {
+	if _, err := d.Decode(
+		[]byte(`[{"name":"zzzz\u00e9","properties":{ "b" : 2 }},{"name":"z"},{"name":"z"}]`)); err != nil {
 		t.Fatal(err)
 	}
 	if after := fmt.Sprintf("%s", b.Records()); after != before {

@@ -11,11 +11,15 @@ import (
 func benchPage() *record.Web {
 	return webOf(map[record.WebText]string{
 		record.Host: "shop.example.com", record.Title: "Checkout - Example Shop", record.Referrer: "https://www.google.com/",
-		record.ReferrerHost: "google.com", record.ReferrerKind: "search", record.ReferrerName: "Google", record.Browser: "Firefox",
-		record.BrowserVersion: "143.0", record.OS: "Windows", record.OSVersion: "10", record.Device: "desktop", record.Country: "AT",
-		record.Region: "Styria", record.City: "Graz", record.Language: "de-AT", record.Timezone: "Europe/Vienna",
+		record.ReferrerHost: "google.com", record.ReferrerKind: "search", record.ReferrerName: "Google",
+		record.Browser:        "Firefox",
+		record.BrowserVersion: "143.0", record.OS: "Windows", record.OSVersion: "10", record.Device: "desktop",
+		record.Country: "AT",
+		record.Region:  "Styria", record.City: "Graz", record.Language: "de-AT", record.Timezone: "Europe/Vienna",
 		record.Screen: "1920x1080", record.Viewport: "1280x720",
-	}, map[record.WebNumber]float64{record.LoadTime: 843.5, record.DOMReady: 400, record.TTFB: 120.25, record.RTT: 50, record.Downlink: 10})
+	}, map[record.WebNumber]float64{
+		record.LoadTime: 843.5, record.DOMReady: 400, record.TTFB: 120.25, record.RTT: 50, record.Downlink: 10,
+	})
 }
 
 func BenchmarkAddPage(b *testing.B) {

@@ -36,7 +36,9 @@ const (
 const numClickFields = endOfClick - firstClick
 
 // clickFieldNames are their names in the JSON.
-var clickFieldNames = [numClickFields]string{"link", "visitor", "ruleId", "variantId", "botReason", "isQr", "isBot", "status"}
+var clickFieldNames = [numClickFields]string{
+	"link", "visitor", "ruleId", "variantId", "botReason", "isQr", "isBot", "status",
+}
 
 // text returns where the string of a field is kept; nil for a field of another type.
 func (c *Click) text(f field) *[]byte {

@@ -57,7 +57,8 @@ func TestAClicksRecordKeepsNothingOfTheClick(t *testing.T) {
 	recordtest.Validate(t, &r.Record)
 }
 
-func TestAClicksRecordAllocatesNothingOnceItsMemoryHasGrown(t *testing.T) { //nolint:paralleltest // allocations are counted
+//nolint:paralleltest // allocations are counted
+func TestAClicksRecordAllocatesNothingOnceItsMemoryHasGrown(t *testing.T) {
 	e := goldenClicks()["click"]
 	var r record.ClickRecord
 	r.Set(e, nil)

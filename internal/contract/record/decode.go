@@ -289,7 +289,9 @@ func check(e *Event, seen *fieldSet) error {
 		}
 	}
 	if !bytes.Equal(e.Owner, ownerOf(e, k)) {
-		return &DecodeError{fieldNames[ownerField], "must be the website, or the organization where there is none, or of a click the link"}
+		return &DecodeError{
+			fieldNames[ownerField], "must be the website, or the organization where there is none, or of a click the link",
+		}
 	}
 	return nil
 }

@@ -98,7 +98,9 @@ func TestDecodeEventSaysWhichFieldIsWrong(t *testing.T) {
 		{"a list of properties", replace(`{"k":[1.50]}`, `[]`), "properties"},
 		{"bad properties", replace(`{"k":[1.50]}`, `{"k":01}`), "properties"},
 	}
-	for field, text := range map[string]string{"id": "i", "organization": "o", "owner": "w", "type": "custom", "name": "n"} {
+	for field, text := range map[string]string{
+		"id": "i", "organization": "o", "owner": "w", "type": "custom", "name": "n",
+	} {
 		rows = append(rows,
 			row{"no " + field, replace(`"`+field+`":"`+text+`",`, ""), field},
 			row{"empty " + field, replace(`"`+field+`":"`+text+`"`, `"`+field+`":""`), field},
@@ -179,7 +181,8 @@ func FuzzDecodeEvent(f *testing.F) {
 func TestProducedValuesAreCheckedAgainstTheSchema(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
-		strings.Replace(fullValue, `"name":"n",`, "", 1), strings.Replace(fullValue, `"ts":946684800000`, `"ts":946684799999`, 1),
+		strings.Replace(fullValue, `"name":"n",`, "", 1),
+		strings.Replace(fullValue, `"ts":946684800000`, `"ts":946684799999`, 1),
 		strings.Replace(fullValue, `"n"`, `"`+strings.Repeat("é", 257)+`"`, 1), strings.Replace(fullValue, `"n"`, ` "n"`, 1),
 	} {
 		if recordtest.CheckValue(record.TopicEvents, []byte(bad)) == nil {

@@ -46,21 +46,39 @@ type goldenCase struct {
 
 var golden = []goldenCase{
 	{name: "minimal", body: `{"name":"signup","eventId":"e-1"}`, target: target},
-	{name: "full", traced: true, target: target, body: `{"name":"checkout","eventId":"018f3c1e-7b2a-7c4d-9e5f-000000000001",
+	{
+		name:   "full",
+		traced: true,
+		target: target,
+		body: `{"name":"checkout","eventId":"018f3c1e-7b2a-7c4d-9e5f-000000000001",
 		"path":"/checkout?step=3","anonymousId":"anon_4b0c5c1e-6d0a-4f4e-9a57-1b2c3d4e5f60","profileId":"user-7",
 		"sessionId":"sess_9f1b2c3d-4e5f-4a6b-8c7d-0e1f2a3b4c5d","timestamp":"2026-11-18T11:05:00.250Z","namespace":"shop",
-		"source":"server","properties":{"amount":129.90,"items":["a","b"],"nested":{"deep":null}}}`},
-	{name: "plain-visitor", target: target, body: `{"name":"a","eventId":"e-2","anonymousId":"anon_1","anonymizeVisitorIds":false}`},
+		"source":"server","properties":{"amount":129.90,"items":["a","b"],"nested":{"deep":null}}}`,
+	},
+	{
+		name:   "plain-visitor",
+		target: target,
+		body:   `{"name":"a","eventId":"e-2","anonymousId":"anon_1","anonymizeVisitorIds":false}`,
+	},
 	{name: "organization", body: `{"name":"invoice_paid","eventId":"e-3","properties":{}}`},
 	{name: "future", body: `{"name":"a","eventId":"e-4","timestamp":1795003600001}`, target: target},
 	{name: "backfill", body: `{"name":"a","eventId":"e-5","timestamp":"2020-02-29"}`, target: target},
-	{name: "text", target: target, body: `{"name":"caf\u00e9 \ud83d\ude00 \"quoted\" \\ \u0000\u001f\t","eventId":"e-6/é","path":"/ü",
-		"properties":{"k\u00e9y":"\u00e9\ud800","line":"a\nb"}}`},
-	{name: "page-view", kind: event.PageView, target: target, web: wholeWeb(), body: `{"name":"screen_view","eventId":"e-7","path":"/pricing",
-		"anonymousId":"anon_1","sessionId":"sess_1","timestamp":1794999999000}`},
 	{
-		name: "page-exit", kind: event.PageExit, target: target, body: `{"name":"page_exit","eventId":"exit_e-7","path":"/pricing"}`,
-		web: webOf(nil, map[record.WebNumber]float64{record.TimeOnPage: 12.25, record.ScrollDepth: 80, record.Interactions: 0}),
+		name:   "text",
+		target: target,
+		body: `{"name":"caf\u00e9 \ud83d\ude00 \"quoted\" \\ \u0000\u001f\t","eventId":"e-6/é","path":"/ü",
+		"properties":{"k\u00e9y":"\u00e9\ud800","line":"a\nb"}}`,
+	},
+	{
+		name: "page-view", kind: event.PageView, target: target, web: wholeWeb(),
+		body: `{"name":"screen_view","eventId":"e-7","path":"/pricing",
+		"anonymousId":"anon_1","sessionId":"sess_1","timestamp":1794999999000}`,
+	},
+	{
+		name: "page-exit", kind: event.PageExit, target: target,
+		body: `{"name":"page_exit","eventId":"exit_e-7","path":"/pricing"}`,
+		web: webOf(nil,
+			map[record.WebNumber]float64{record.TimeOnPage: 12.25, record.ScrollDepth: 80, record.Interactions: 0}),
 	},
 	{
 		name: "outgoing-link", kind: event.OutgoingLink, target: target, body: `{"name":"outgoing_link","eventId":"e-8"}`,
@@ -71,33 +89,45 @@ var golden = []goldenCase{
 		body: `{"name":"engagement","path":"/","timestamp":1794999999000,"properties":{"clickCount":3,"maxScrollDepth":55.5}}`,
 	},
 	{
-		name: "vital", kind: event.Vital, target: target, body: `{"name":"LCP","path":"/","sessionId":"sess_1","timestamp":1794999999000}`,
+		name: "vital", kind: event.Vital, target: target,
+		body: `{"name":"LCP","path":"/","sessionId":"sess_1","timestamp":1794999999000}`,
 		web: webOf(map[record.WebText]string{record.Browser: "Firefox", record.Device: "desktop", record.Country: "AT"},
 			map[record.WebNumber]float64{record.Value: 1843.2000000000001}),
 	},
 	{
 		name: "error", kind: event.Error, target: target, body: `{"name":"TypeError","path":"/","timestamp":1794999999000}`,
-		web: webOf(map[record.WebText]string{record.Message: "x is not a function", record.Filename: "https://example.com/app.js", record.Stack: "a\n  at b"},
+		web: webOf(map[record.WebText]string{
+			record.Message: "x is not a function", record.Filename: "https://example.com/app.js", record.Stack: "a\n  at b",
+		},
 			map[record.WebNumber]float64{record.Line: 17, record.Column: 0}),
 	},
-	{name: "identify", kind: event.Identify, target: target, body: `{"name":"identify","eventId":"e-9","profileId":"user-7","anonymousId":"anon_1",
-		"properties":{"email":"a@example.com","plan":null,"seats":3}}`},
+	{
+		name:   "identify",
+		kind:   event.Identify,
+		target: target,
+		body: `{"name":"identify","eventId":"e-9","profileId":"user-7","anonymousId":"anon_1",
+		"properties":{"email":"a@example.com","plan":null,"seats":3}}`,
+	},
 }
 
 // ingestionCount stands for the records that no caller sends.
 var ingestionCount = record.Count{
-	ID: "edge-1/1795000000000/3/accepted", Outcome: "accepted", Edge: "edge-1", Minute: receivedAt.Add(-time.Minute), Events: 1200,
+	ID: "edge-1/1795000000000/3/accepted", Outcome: "accepted", Edge: "edge-1", Minute: receivedAt.Add(-time.Minute),
+	Events: 1200,
 }
 
 // goldenClicks stand for the records of short links.
 func goldenClicks() map[string]*record.Event {
 	return map[string]*record.Event{
 		"click-minimal": {
-			ID: []byte("019a1e5c-2e00-7c4d-9e5f-000000000001"), Organization: []byte(receipt.Organization), TimeMillis: receivedAt.UnixMilli(),
-			ReceivedAt: receivedAt.UnixMilli(), Click: &record.Click{Link: []byte("lnk_01JQZ3F8Y4M2N6P8R0S2T4V6WB"), Status: 302},
+			ID: []byte("019a1e5c-2e00-7c4d-9e5f-000000000001"), Organization: []byte(receipt.Organization),
+			TimeMillis: receivedAt.UnixMilli(),
+			ReceivedAt: receivedAt.UnixMilli(),
+			Click:      &record.Click{Link: []byte("lnk_01JQZ3F8Y4M2N6P8R0S2T4V6WB"), Status: 302},
 		},
 		"click": {
-			ID: []byte("019a1e5c-2e00-7c4d-9e5f-000000000002"), Organization: []byte(receipt.Organization), TimeMillis: receivedAt.UnixMilli(),
+			ID: []byte("019a1e5c-2e00-7c4d-9e5f-000000000002"), Organization: []byte(receipt.Organization),
+			TimeMillis: receivedAt.UnixMilli(),
 			ReceivedAt: receivedAt.UnixMilli(), Web: webOfClick(), Click: &record.Click{
 				Link: []byte("lnk_01JQZ3F8Y4M2N6P8R0S2T4V6WB"), Visitor: []byte("4da8fb10600576d2b955d1f591481015"),
 				RuleID: []byte("rul_01JQZ3F8Y4M2N6P8R0S2T4V6WC"), VariantID: []byte("var_01JQZ3F8Y4M2N6P8R0S2T4V6WD"),
@@ -111,14 +141,18 @@ func goldenClicks() map[string]*record.Event {
 func goldenExposures() map[string]*record.Event {
 	return map[string]*record.Event{
 		"exposure-minimal": {
-			ID: []byte("x_000102030405060708090a0b0c0d0e0f"), Organization: []byte(receipt.Organization), Website: []byte(target.Website), Name: []byte("new-nav"),
+			ID: []byte("x_000102030405060708090a0b0c0d0e0f"), Organization: []byte(receipt.Organization),
+			Website: []byte(target.Website), Name: []byte("new-nav"),
 			TimeMillis: receivedAt.UnixMilli(), ReceivedAt: receivedAt.UnixMilli(), AnonymousID: []byte("anon_1"),
 			Exposure: &record.Exposure{Variant: []byte("on"), Sample: 100},
 		},
 		"exposure": {
-			ID: []byte("x_0f0e0d0c0b0a09080706050403020100"), Organization: []byte(receipt.Organization), Website: []byte(target.Website), Name: []byte("checkout"),
+			ID: []byte("x_0f0e0d0c0b0a09080706050403020100"), Organization: []byte(receipt.Organization),
+			Website: []byte(target.Website), Name: []byte("checkout"),
 			TimeMillis: receivedAt.UnixMilli(), ReceivedAt: receivedAt.UnixMilli(), ProfileID: []byte("user-7"),
-			Exposure: &record.Exposure{Variant: []byte("one-page"), Environment: []byte("staging"), Reason: []byte("split"), Sample: 25},
+			Exposure: &record.Exposure{
+				Variant: []byte("one-page"), Environment: []byte("staging"), Reason: []byte("split"), Sample: 25,
+			},
 		},
 	}
 }
@@ -127,8 +161,9 @@ func goldenExposures() map[string]*record.Event {
 func webOfClick() *record.Web {
 	w := new(record.Web)
 	for _, t := range []record.WebText{
-		record.ReferrerHost, record.ReferrerKind, record.ReferrerName, record.UTMSource, record.UTMMedium, record.UTMCampaign, record.UTMTerm,
-		record.UTMContent, record.Browser, record.OS, record.Device, record.Country, record.Region, record.City, record.Language,
+		record.ReferrerHost, record.ReferrerKind, record.ReferrerName, record.UTMSource, record.UTMMedium, record.UTMCampaign,
+		record.UTMTerm, record.UTMContent, record.Browser, record.OS, record.Device, record.Country, record.Region,
+		record.City, record.Language,
 	} {
 		w.Texts[t] = fmt.Appendf(nil, "%.2s", record.WebTexts[t].Key)
 	}
@@ -185,7 +220,8 @@ func (g *goldenFile) record() *record.Record {
 
 func goldenOf(r *record.Record) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "{\n  \"topic\": %q,\n  \"key\": %q,\n  \"timestamp\": %d,\n  \"headers\": [\n", r.Topic, r.Key, r.Time.UnixMilli())
+	fmt.Fprintf(&b, "{\n  \"topic\": %q,\n  \"key\": %q,\n  \"timestamp\": %d,\n  \"headers\": [\n",
+		r.Topic, r.Key, r.Time.UnixMilli())
 	for i, h := range r.Headers {
 		comma := ","
 		if i == len(r.Headers)-1 {
@@ -373,7 +409,8 @@ func fieldsOf(t *testing.T, e *record.Event) map[string]any {
 	}
 	if x := e.Exposure; x != nil {
 		maps.Copy(m, map[string]any{
-			"variant": string(x.Variant), "environment": string(x.Environment), "reason": string(x.Reason), "samplePercent": number(x.Sample),
+			"variant": string(x.Variant), "environment": string(x.Environment), "reason": string(x.Reason),
+			"samplePercent": number(x.Sample),
 		})
 	}
 	if e.HasRaw {

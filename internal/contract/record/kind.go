@@ -41,12 +41,16 @@ var kinds = withBytes([...]kind{
 	event.PageExit:     {name: TypePageExit, topic: TopicEvents},
 	event.OutgoingLink: {name: TypeOutgoingLink, topic: TopicEvents},
 	event.Engagement:   {name: TypeEngagement, topic: TopicEvents, natural: true},
-	event.Vital:        {name: TypeVital, topic: TopicVitals, natural: true, needs: []field{numberField(Value)}, names: Metrics},
-	event.Error:        {name: TypeError, topic: TopicErrors, natural: true, needs: []field{textField(Message)}},
-	event.Identify:     {name: TypeIdentify, topic: TopicIdentities, needs: []field{profileIDField}},
-	ingestion:          {name: TypeIngestion, topic: TopicIngestion, needs: []field{numberField(Value)}},
-	clicked:            {name: TypeClick, topic: TopicClicks, ofLink: true, needs: []field{linkField, statusField}},
-	exposed:            {name: TypeExposure, topic: TopicExposures, needs: []field{websiteField, variantField, sampleField}},
+	event.Vital: {
+		name: TypeVital, topic: TopicVitals, natural: true, needs: []field{numberField(Value)}, names: Metrics,
+	},
+	event.Error:    {name: TypeError, topic: TopicErrors, natural: true, needs: []field{textField(Message)}},
+	event.Identify: {name: TypeIdentify, topic: TopicIdentities, needs: []field{profileIDField}},
+	ingestion:      {name: TypeIngestion, topic: TopicIngestion, needs: []field{numberField(Value)}},
+	clicked:        {name: TypeClick, topic: TopicClicks, ofLink: true, needs: []field{linkField, statusField}},
+	exposed: {
+		name: TypeExposure, topic: TopicExposures, needs: []field{websiteField, variantField, sampleField},
+	},
 })
 
 // withBytes fills in what is derived.

@@ -19,7 +19,9 @@ import (
 
 // eventOf returns an event of a kind with all that its records need.
 func eventOf(k event.Kind) (*event.Event, *record.Web) {
-	e := &event.Event{Kind: k, Name: []byte("n"), TimeMillis: receivedAt.UnixMilli() - 1, HasTime: true, ProfileID: []byte("p")}
+	e := &event.Event{
+		Kind: k, Name: []byte("n"), TimeMillis: receivedAt.UnixMilli() - 1, HasTime: true, ProfileID: []byte("p"),
+	}
 	if k == event.Vital {
 		e.Name = []byte("CLS")
 	}
@@ -42,7 +44,9 @@ func TestEachKindGoesToItsTopicUnderItsType(t *testing.T) {
 		event.Identify:     {"identities.v1", "identities.v1", "identify"},
 	} {
 		e, web := eventOf(event.Kind(k))
-		for at, topic := range map[time.Time]string{receivedAt: want.topic, receivedAt.Add(-record.BackfillAge - time.Hour): want.old} {
+		for at, topic := range map[time.Time]string{
+			receivedAt: want.topic, receivedAt.Add(-record.BackfillAge - time.Hour): want.old,
+		} {
 			e.TimeMillis = at.UnixMilli()
 			var b record.Batch
 			b.Reset(receipt)
@@ -104,7 +108,8 @@ func TestImportsTakeOnlyWhatIsOfTheirTopic(t *testing.T) {
 func TestWhatATypeNeedsIsRequired(t *testing.T) {
 	t.Parallel()
 	value := func(kind, name, more string) string {
-		return fmt.Sprintf(`{"v":2,"id":"i","organization":"o","owner":"o","type":%q,"name":%q,"ts":1,"receivedAt":1%s}`, kind, name, more)
+		return fmt.Sprintf(`{"v":2,"id":"i","organization":"o","owner":"o","type":%q,"name":%q,"ts":1,"receivedAt":1%s}`,
+			kind, name, more)
 	}
 	for _, tc := range []struct{ value, field string }{
 		{value("vital", "LCP", `,"value":0`), ""},
@@ -146,8 +151,8 @@ func TestWhatATypeNeedsIsRequired(t *testing.T) {
 func TestATypeFitsIntoItsTopicOnly(t *testing.T) {
 	t.Parallel()
 	topics := []string{
-		record.TopicEvents, record.TopicEventsBackfill, record.TopicVitals, record.TopicErrors, record.TopicIdentities, record.TopicIngestion, record.TopicClicks,
-		record.TopicExposures,
+		record.TopicEvents, record.TopicEventsBackfill, record.TopicVitals, record.TopicErrors, record.TopicIdentities,
+		record.TopicIngestion, record.TopicClicks, record.TopicExposures,
 	}
 	for _, home := range topics {
 		for _, kind := range append(record.Types(home), "later") {
@@ -190,21 +195,23 @@ func TestEqualEventsHaveEqualNaturalIDs(t *testing.T) {
 	same := idsOf(t,
 		func(*event.Event, *record.Web, *record.Receipt, *record.Target) {},
 		func(_ *event.Event, _ *record.Web, r *record.Receipt, _ *record.Target) {
-			r.At, r.RequestID, r.Traceparent = r.At.Add(time.Minute), "another", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+			r.At, r.RequestID, r.Traceparent = r.At.Add(time.Minute), "another",
+				"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 		},
 		func(e *event.Event, _ *record.Web, _ *record.Receipt, _ *record.Target) { e.Plain = true },
 		// Sent again from another network, by a browser of another version, to an edge
 		// that knows more of referrers.
 		func(_ *event.Event, w *record.Web, _ *record.Receipt, _ *record.Target) {
 			for _, found := range []record.WebText{
-				record.ReferrerHost, record.ReferrerKind, record.ReferrerName, record.Browser, record.BrowserVersion, record.OS, record.OSVersion,
-				record.Device, record.Country, record.Region, record.City, record.Bot, record.BotKind,
+				record.ReferrerHost, record.ReferrerKind, record.ReferrerName, record.Browser, record.BrowserVersion, record.OS,
+				record.OSVersion, record.Device, record.Country, record.Region, record.City, record.Bot, record.BotKind,
 			} {
 				w.Texts[found] = []byte("m")
 			}
 		},
 	)
-	if slices.ContainsFunc(same, func(id string) bool { return id != same[0] }) || !regexp.MustCompile(`^n_[0-9a-f]{32}$`).MatchString(same[0]) {
+	if slices.ContainsFunc(same, func(id string) bool { return id != same[0] }) ||
+		!regexp.MustCompile(`^n_[0-9a-f]{32}$`).MatchString(same[0]) {
 		t.Errorf("one event has the ids %q", same)
 	}
 	differ := []change{

@@ -133,7 +133,9 @@ var WebTexts = [NumWebTexts]WebField{
 	Message:        {"message", "Message of the error.", 8192},
 	Filename:       {"filename", "Address of the script in which it occurred.", 2048},
 	Stack:          {"stack", "Its stack.", 32768},
-	OriginalName:   {"originalName", "Name as sent, where the website had too many names that day and the name is (other).", 256},
+	OriginalName: {
+		"originalName", "Name as sent, where the website had too many names that day and the name is (other).", 256,
+	},
 }
 
 // WebNumbers describes the numbers.

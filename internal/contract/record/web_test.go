@@ -18,7 +18,8 @@ import (
 func TestEveryFieldOfTheWebSurvivesEncoding(t *testing.T) {
 	t.Parallel()
 	in := record.Event{
-		ID: []byte("i"), Organization: []byte("o"), Owner: []byte("o"), Type: []byte("custom"), Name: []byte("n"), Web: new(record.Web),
+		ID: []byte("i"), Organization: []byte("o"), Owner: []byte("o"), Type: []byte("custom"), Name: []byte("n"),
+		Web:        new(record.Web),
 		Properties: []byte(`{"k":1}`),
 	}
 	for n := range record.NumWebTexts {
@@ -56,8 +57,8 @@ func TestNumbersAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	var d record.Decoder
 	for _, v := range []float64{
-		0, 1, -1, 0.1, -0.25, 1e-6, 9.9e-7, 1e-9, 1e-10, 1e-300, 5e-324, 1<<53 - 1, 1 << 53, -1 << 53, 1 << 62, 1e20, 1e21, 1.5e22, 1e100,
-		math.MaxFloat64, 1843.2000000000001, 0.30000000000000004,
+		0, 1, -1, 0.1, -0.25, 1e-6, 9.9e-7, 1e-9, 1e-10, 1e-300, 5e-324, 1<<53 - 1, 1 << 53, -1 << 53, 1 << 62, 1e20, 1e21,
+		1.5e22, 1e100, math.MaxFloat64, 1843.2000000000001, 0.30000000000000004,
 	} {
 		in := record.Event{
 			ID: []byte("i"), Organization: []byte("o"), Owner: []byte("o"), Type: []byte("custom"), Name: []byte("n"),
@@ -117,13 +118,15 @@ func TestDecodeEventSaysWhichFieldOfTheWebIsWrong(t *testing.T) {
 
 func TestWhatANewerWriterAddsBetweenFieldsOfTheWebIsPassedOver(t *testing.T) {
 	t.Parallel()
-	value := strings.Replace(minimalValue, `"ts":`, `"host":"h","added":{"host":"x"},"downlink":2,"title":"t","also":[1],"path":"/","ts":`, 1)
+	value := strings.Replace(minimalValue, `"ts":`,
+		`"host":"h","added":{"host":"x"},"downlink":2,"title":"t","also":[1],"path":"/","ts":`, 1)
 	var d record.Decoder
 	var e record.Event
 	if err := d.DecodeEvent([]byte(value), &e); err != nil {
 		t.Fatal(err)
 	}
-	want := webOf(map[record.WebText]string{record.Host: "h", record.Title: "t"}, map[record.WebNumber]float64{record.Downlink: 2})
+	want := webOf(map[record.WebText]string{record.Host: "h", record.Title: "t"},
+		map[record.WebNumber]float64{record.Downlink: 2})
 	if diff := cmp.Diff(want, e.Web); diff != "" || string(e.Path) != "/" {
 		t.Errorf("path %q, (-want +got):\n%s", e.Path, diff)
 	}
@@ -156,7 +159,10 @@ func TestSchemasSayOfTheWebWhatTheTablesSay(t *testing.T) {
 			t.Errorf("%s has no description", key)
 		}
 	}
-	for _, topic := range []string{record.TopicEvents, record.TopicVitals, record.TopicErrors, record.TopicIdentities, record.TopicIngestion, record.TopicClicks, record.TopicExposures} {
+	for _, topic := range []string{
+		record.TopicEvents, record.TopicVitals, record.TopicErrors, record.TopicIdentities, record.TopicIngestion,
+		record.TopicClicks, record.TopicExposures,
+	} {
 		raw, err := topics.Files.ReadFile(topic + ".json")
 		if err != nil {
 			t.Fatal(err)

@@ -33,7 +33,8 @@ func (f *Filter) Check() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("unknown class %q; the classes are %s, %s, %s", f.Class, ClassUndecodable, ClassInvariant, ClassRejected)
+	return fmt.Errorf("unknown class %q; the classes are %s, %s, %s",
+		f.Class, ClassUndecodable, ClassInvariant, ClassRejected)
 }
 
 // wants reports whether the letter is selected.

@@ -72,7 +72,7 @@ var Reasons = []Kind{
 	{ReasonHeaders, ClassUndecodable, true, "a header of the event is missing or malformed, or there are too many"},
 	{ReasonValue, ClassUndecodable, false, "the value is not an envelope of the topic"},
 	{ReasonTime, ClassInvariant, false, "the event's time does not fit the table"},
-	{ReasonRejected, ClassRejected, false, "ClickHouse refuses the row, for a constraint or a type"},
+	{ReasonRejected, ClassRejected, false, "ClickHouse rejects the row, for a constraint or a type"},
 }
 
 // ErrUnknownReason is wrapped where a reason is not in Reasons.

@@ -30,7 +30,9 @@ func stored(t *testing.T, n Note, key, value string, original ...record.Header) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &record.Record{Topic: n.Source.Topic + Suffix, Key: []byte(key), Value: []byte(value), Headers: headers, Time: n.At}
+	return &record.Record{
+		Topic: n.Source.Topic + Suffix, Key: []byte(key), Value: []byte(value), Headers: headers, Time: n.At,
+	}
 }
 
 func note(reason Reason) Note {
@@ -111,13 +113,15 @@ func TestALetterIsSentAgainUpToWhatABatchTakes(t *testing.T) {
 
 func TestALetterSentAgainKeepsItsHistory(t *testing.T) {
 	t.Parallel()
-	first, err := Parse(stored(t, note(ReasonValue), "k", "v", header(record.HeaderEventHash, "e"), header("dlq-own", "dropped")),
+	first, err := Parse(
+		stored(t, note(ReasonValue), "k", "v", header(record.HeaderEventHash, "e"), header("dlq-own", "dropped")),
 		record.Position{Topic: "events.v1.dlq", Partition: 1, Offset: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
 	again := first.again("run1", noon.Add(time.Hour))
-	if again.Topic != record.TopicEvents || string(again.Key) != "k" || string(again.Value) != "v" || !again.Time.Equal(noon.Add(time.Hour)) {
+	if again.Topic != record.TopicEvents || string(again.Key) != "k" || string(again.Value) != "v" ||
+		!again.Time.Equal(noon.Add(time.Hour)) {
 		t.Errorf("the record is %+v", again)
 	}
 	want := []record.Header{
@@ -130,8 +134,14 @@ func TestALetterSentAgainKeepsItsHistory(t *testing.T) {
 	}
 
 	// It fails again, elsewhere and later.
-	n := Note{Source: record.Position{Topic: record.TopicEvents, Partition: 3, Offset: 99}, Reason: "refused", Err: errors.New("no"), At: noon.Add(2 * time.Hour)}
-	second, err := Parse(stored(t, n, "k", "v", again.Headers...), record.Position{Topic: "events.v1.dlq", Partition: 1, Offset: 6})
+	n := Note{
+		Source: record.Position{Topic: record.TopicEvents, Partition: 3, Offset: 99},
+		Reason: "refused",
+		Err:    errors.New("no"),
+		At:     noon.Add(2 * time.Hour),
+	}
+	second, err := Parse(stored(t, n, "k", "v", again.Headers...),
+		record.Position{Topic: "events.v1.dlq", Partition: 1, Offset: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +152,8 @@ func TestALetterSentAgainKeepsItsHistory(t *testing.T) {
 		t.Error(diff)
 	}
 	third := second.again("run2", noon)
-	if trace := historyOf(third.Headers).trace; trace != "value events.v1.dlq/1/5,refused events.v1.dlq/1/6" || historyOf(third.Headers).hops != 2 {
+	if trace := historyOf(third.Headers).trace; trace != "value events.v1.dlq/1/5,refused events.v1.dlq/1/6" ||
+		historyOf(third.Headers).hops != 2 {
 		t.Errorf("the trace is %q", trace)
 	}
 }
@@ -165,8 +176,11 @@ func TestWhatARecordSaysOfItselfIsNotBelieved(t *testing.T) {
 	if diff := cmp.Diff(forged, l.Headers); diff != "" {
 		t.Errorf("the original headers: %s", diff)
 	}
-	future := []record.Header{header(record.HeaderReplay, "1"), header(HeaderFirstSeen, strconv.FormatInt(noon.AddDate(1, 0, 0).UnixMilli(), 10))}
-	if l, err = Parse(stored(t, note(ReasonHeaders), "k", "v", future...), record.Position{Topic: "events.v1.dlq"}); err != nil || !l.FirstSeen.Equal(noon) {
+	future := []record.Header{
+		header(record.HeaderReplay, "1"), header(HeaderFirstSeen, strconv.FormatInt(noon.AddDate(1, 0, 0).UnixMilli(), 10)),
+	}
+	if l, err = Parse(stored(t, note(ReasonHeaders), "k", "v", future...),
+		record.Position{Topic: "events.v1.dlq"}); err != nil || !l.FirstSeen.Equal(noon) {
 		t.Errorf("first seen %s, %v", l.FirstSeen, err)
 	}
 }
@@ -248,7 +262,9 @@ func TestPositionsAreReadAsTheyAreWritten(t *testing.T) {
 	if got, err := ParsePosition(FormatPosition(source)); got != source || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	for _, bad := range []string{"", "events.v1.dlq", "events.v1.dlq/1", "/1/1", "t/-1/1", "t/1/x", "t/1/2/3", "t/3000000000/1"} {
+	for _, bad := range []string{
+		"", "events.v1.dlq", "events.v1.dlq/1", "/1/1", "t/-1/1", "t/1/x", "t/1/2/3", "t/3000000000/1",
+	} {
 		if _, err := ParsePosition(bad); err == nil {
 			t.Errorf("%q is a position", bad)
 		}

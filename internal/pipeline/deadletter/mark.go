@@ -82,7 +82,8 @@ func (m marks) read(r *record.Record, at record.Position) error {
 		return fmt.Errorf("reading the mark at %s: %w", FormatPosition(at), err)
 	}
 	if mark.Version != markVersion {
-		return fmt.Errorf("reading the mark at %s: its version is %d, and this build knows %d", FormatPosition(at), mark.Version, markVersion)
+		return fmt.Errorf("reading the mark at %s: its version is %d, and this build knows %d",
+			FormatPosition(at), mark.Version, markVersion)
 	}
 	switch mark.State {
 	case StateSending, StateReplayed, StateParked:

@@ -23,7 +23,8 @@ const (
 	OutcomeTooLarge   Outcome = "too large"   // it is not whole, or more than a batch takes; nothing was done
 	OutcomeAlready    Outcome = "already"     // it was sent or parked before; nothing was done
 	OutcomeElsewhere  Outcome = "elsewhere"   // another replay is sending it; nothing was done
-	OutcomeUnsure     Outcome = "unsure"      // a replay ended in the middle, too long ago to see what it sent; nothing was done
+	// a replay ended in the middle, too long ago to see what it sent; nothing was done
+	OutcomeUnsure Outcome = "unsure"
 )
 
 // Options say how letters are sent again.
@@ -54,11 +55,11 @@ const (
 // after it has. When a selected letter cannot be understood, nothing is sent. An
 // error may come after some letters were sent: they are reported and marked, and
 // the next Replay goes on behind them.
-func (d *Service) Replay(ctx context.Context, f Filter, opts Options, report func(*Letter, Outcome)) error {
-	return d.work(ctx, f, opts.DryRun, report, func(s *session, l *Letter, id string) Outcome {
+func (s *Service) Replay(ctx context.Context, f Filter, opts Options, report func(*Letter, Outcome)) error {
+	return s.work(ctx, f, opts.DryRun, report, func(run *session, l *Letter, id string) Outcome {
 		kind, _ := KindOf(l.Reason) // known since the survey
-		switch state := s.known.stateOf(id); {
-		case state == StateSending && s.now().Sub(s.known[id].at) < lease:
+		switch state := run.known.stateOf(id); {
+		case state == StateSending && run.now().Sub(run.known[id].at) < lease:
 			return OutcomeElsewhere
 		case state == StateSending && !opts.Again:
 			return OutcomeUnsure
@@ -79,12 +80,12 @@ func (d *Service) Replay(ctx context.Context, f Filter, opts Options, report fun
 }
 
 // Park puts the selected letters aside: Replay leaves them alone from then on.
-func (d *Service) Park(ctx context.Context, f Filter, dryRun bool, report func(*Letter, Outcome)) error {
-	return d.work(ctx, f, dryRun, report, func(s *session, _ *Letter, id string) Outcome {
-		switch state := s.known.stateOf(id); {
+func (s *Service) Park(ctx context.Context, f Filter, dryRun bool, report func(*Letter, Outcome)) error {
+	return s.work(ctx, f, dryRun, report, func(run *session, _ *Letter, id string) Outcome {
+		switch state := run.known.stateOf(id); {
 		case state == StateParked:
 			return OutcomeAlready
-		case state == StateSending && s.now().Sub(s.known[id].at) < lease:
+		case state == StateSending && run.now().Sub(run.known[id].at) < lease:
 			return OutcomeElsewhere
 		default:
 			return OutcomeParked
@@ -115,41 +116,44 @@ type held struct {
 func (s *session) now() time.Time { return s.deps.Now() }
 
 // work looks at the selected letters, which choose decides about, and does it.
-func (d *Service) work(ctx context.Context, f Filter, dryRun bool, report func(*Letter, Outcome), choose func(*session, *Letter, string) Outcome) error {
+func (s *Service) work(ctx context.Context, f Filter, dryRun bool, report func(
+	*Letter, Outcome,
+), choose func(*session, *Letter, string) Outcome,
+) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
-	ends, err := d.survey(ctx, f)
+	ends, err := s.survey(ctx, f)
 	if err != nil {
 		return err
 	}
-	s := &session{Service: d, dryRun: dryRun, report: report, asOf: d.deps.Now()}
-	if s.known, err = d.readMarks(ctx, time.Time{}); err != nil {
+	run := &session{Service: s, dryRun: dryRun, report: report, asOf: s.deps.Now()}
+	if run.known, err = s.readMarks(ctx, time.Time{}); err != nil {
 		return err
 	}
-	if err := s.settle(ctx); err != nil {
+	if err := run.settle(ctx); err != nil {
 		return err
 	}
-	err = d.each(ctx, f, func(l *Letter, id string, _ error) error {
+	err = s.each(ctx, f, func(l *Letter, id string, _ error) error {
 		if l.Position.Offset > ends[partitionOf(l.Position)] {
 			return nil // written since, perhaps because of us
 		}
-		return s.take(ctx, l, id, choose(s, l, id))
+		return run.take(ctx, l, id, choose(run, l, id))
 	})
 	if err != nil {
 		return err
 	}
-	return s.flush(ctx)
+	return run.flush(ctx)
 }
 
 // survey reads the selected letters to the end, and returns the last one's offset
 // of each partition, or what is wrong with letters.
-func (d *Service) survey(ctx context.Context, f Filter) (ends map[record.Position]int64, err error) {
+func (s *Service) survey(ctx context.Context, f Filter) (ends map[record.Position]int64, err error) {
 	const told = 5
 	ends = map[record.Position]int64{}
 	var bad []error
 	count := 0
-	err = d.each(ctx, f, func(l *Letter, _ string, problem error) error {
+	err = s.each(ctx, f, func(l *Letter, _ string, problem error) error {
 		ends[partitionOf(l.Position)] = max(ends[partitionOf(l.Position)], l.Position.Offset)
 		if problem == nil {
 			return nil
@@ -160,7 +164,8 @@ func (d *Service) survey(ctx context.Context, f Filter) (ends map[record.Positio
 		return nil
 	})
 	if count > 0 {
-		err = errors.Join(append([]error{err, fmt.Errorf("%d letters are not understood, so nothing was done", count)}, bad...)...)
+		err = errors.Join(append(
+			[]error{err, fmt.Errorf("%d letters are not understood, so nothing was done", count)}, bad...)...)
 	}
 	return ends, err
 }

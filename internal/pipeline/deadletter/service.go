@@ -53,33 +53,33 @@ func New(deps Deps) *Service {
 // List gives do the selected letters, each once, in order within a partition of
 // their topics, with what became of them. A letter that cannot be read, or whose
 // reason is not known, is given with its problem.
-func (d *Service) List(ctx context.Context, f Filter, do func(*Letter, State, error) error) error {
+func (s *Service) List(ctx context.Context, f Filter, do func(*Letter, State, error) error) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
-	known, err := d.readMarks(ctx, time.Time{})
+	known, err := s.readMarks(ctx, time.Time{})
 	if err != nil {
 		return err
 	}
-	return d.each(ctx, f, func(l *Letter, id string, problem error) error {
+	return s.each(ctx, f, func(l *Letter, id string, problem error) error {
 		return do(l, known.stateOf(id), problem)
 	})
 }
 
 // Show gives do the letter at a position of a dead letter topic, as List does.
-func (d *Service) Show(ctx context.Context, at record.Position, do func(*Letter, State, error) error) error {
-	known, err := d.readMarks(ctx, time.Time{})
+func (s *Service) Show(ctx context.Context, at record.Position, do func(*Letter, State, error) error) error {
+	known, err := s.readMarks(ctx, time.Time{})
 	if err != nil {
 		return err
 	}
-	return d.deps.Reader.At(ctx, at, func(r *record.Record, at record.Position) error {
+	return s.deps.Reader.At(ctx, at, func(r *record.Record, at record.Position) error {
 		l, problem := Parse(r, at)
 		return do(l, known.stateOf(l.ID()), problem)
 	})
 }
 
 // each gives do the selected letters, each once.
-func (d *Service) each(ctx context.Context, f Filter, do func(l *Letter, id string, problem error) error) error {
+func (s *Service) each(ctx context.Context, f Filter, do func(l *Letter, id string, problem error) error) error {
 	if len(f.Topics) == 0 {
 		return errors.New("no topic is named")
 	}
@@ -94,10 +94,10 @@ func (d *Service) each(ctx context.Context, f Filter, do func(l *Letter, id stri
 		return do(l, id, problem)
 	}
 	if f.Position != nil {
-		return d.deps.Reader.At(ctx, *f.Position, take)
+		return s.deps.Reader.At(ctx, *f.Position, take)
 	}
 	for _, topic := range f.Topics {
-		if err := d.deps.Reader.Read(ctx, topic+Suffix, f.Since, take); err != nil {
+		if err := s.deps.Reader.Read(ctx, topic+Suffix, f.Since, take); err != nil {
 			return err
 		}
 	}
@@ -105,9 +105,9 @@ func (d *Service) each(ctx context.Context, f Filter, do func(l *Letter, id stri
 }
 
 // readMarks reads what was noted since a time, or ever.
-func (d *Service) readMarks(ctx context.Context, since time.Time) (marks, error) {
+func (s *Service) readMarks(ctx context.Context, since time.Time) (marks, error) {
 	m := marks{}
-	if err := d.deps.Reader.Read(ctx, MarksTopic, since, m.read); err != nil {
+	if err := s.deps.Reader.Read(ctx, MarksTopic, since, m.read); err != nil {
 		return nil, fmt.Errorf("reading what became of dead letters: %w", err)
 	}
 	return m, nil

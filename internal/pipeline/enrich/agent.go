@@ -95,7 +95,9 @@ func parseAgent(text string) Agent {
 		return Agent{Bot: b.name(), BotKind: b.kind, Device: OtherDevice}
 	}
 	if row := find(clients, text); row != nil {
-		return Agent{Browser: row.name, BrowserVersion: versionAfter(text, row.text), OS: clientSystemOf(text), Device: OtherDevice}
+		return Agent{
+			Browser: row.name, BrowserVersion: versionAfter(text, row.text), OS: clientSystemOf(text), Device: OtherDevice,
+		}
 	}
 	if agentParts(text) > maxAgentParts {
 		return Agent{Device: OtherDevice}

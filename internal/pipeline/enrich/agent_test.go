@@ -23,26 +23,81 @@ func TestAgentsOfPeopleAreRead(t *testing.T) {
 		name, agent string
 		want        Agent
 	}{
-		{"Chrome on Windows", win + webkit + "Chrome/126.0.0.0 Safari/537.36", Agent{"Chrome", "126", "Windows", "10", Desktop, "", ""}},
-		{"Edge", win + webkit + "Chrome/126.0.0.0 Safari/537.36 Edg/126.0.2592.68", Agent{"Edge", "126", "Windows", "10", Desktop, "", ""}},
-		{"Firefox", "Mozilla/5.0 (Windows NT 6.1; rv:115.0) Gecko/20100101 Firefox/115.6", Agent{"Firefox", "115.6", "Windows", "7", Desktop, "", ""}},
-		{"Safari on a Mac", "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) " + apple + "Version/17.4 Safari/605.1.15", Agent{"Safari", "17.4", "macOS", "10.15", Desktop, "", ""}},
-		{"Safari on an iPhone", iPhone + apple + "Version/17.4 Mobile/15E148 Safari/604.1", Agent{"Safari", "17.4", "iOS", "17.4", Mobile, "", ""}},
+		{
+			"Chrome on Windows", win + webkit + "Chrome/126.0.0.0 Safari/537.36",
+			Agent{"Chrome", "126", "Windows", "10", Desktop, "", ""},
+		},
+		{
+			"Edge", win + webkit + "Chrome/126.0.0.0 Safari/537.36 Edg/126.0.2592.68",
+			Agent{"Edge", "126", "Windows", "10", Desktop, "", ""},
+		},
+		{
+			"Firefox", "Mozilla/5.0 (Windows NT 6.1; rv:115.0) Gecko/20100101 Firefox/115.6",
+			Agent{"Firefox", "115.6", "Windows", "7", Desktop, "", ""},
+		},
+		{
+			"Safari on a Mac", "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) " + apple + "Version/17.4 Safari/605.1.15",
+			Agent{"Safari", "17.4", "macOS", "10.15", Desktop, "", ""},
+		},
+		{
+			"Safari on an iPhone", iPhone + apple + "Version/17.4 Mobile/15E148 Safari/604.1",
+			Agent{"Safari", "17.4", "iOS", "17.4", Mobile, "", ""},
+		},
 		{"an app's view on an iPhone", iPhone + apple + "Mobile/15E148", Agent{"Safari", "", "iOS", "17.4", Mobile, "", ""}},
-		{"Chrome on an iPad", "Mozilla/5.0 (iPad; CPU OS 17_0 like Mac OS X) " + apple + "CriOS/120.0.6099.101 Mobile/15E148 Safari/604.1", Agent{"Chrome", "120", "iOS", "17", Tablet, "", ""}},
-		{"Chrome on a phone", "Mozilla/5.0 (Linux; Android 10; K) " + webkit + "Chrome/126.0.0.0 Mobile Safari/537.36", Agent{"Chrome", "126", "Android", "10", Mobile, "", ""}},
-		{"Chrome on a tablet", "Mozilla/5.0 (Linux; Android 10; K) " + webkit + "Chrome/126.0.0.0 Safari/537.36", Agent{"Chrome", "126", "Android", "10", Tablet, "", ""}},
-		{"Chrome on a phone that is called a bot", "Mozilla/5.0 (Linux; Android 10; CUBOT_X30) " + webkit + "Chrome/126.0.0.0 Mobile Safari/537.36", Agent{"Chrome", "126", "Android", "10", Mobile, "", ""}},
-		{"Samsung Internet", "Mozilla/5.0 (Linux; Android 14; SAMSUNG SM-S918B) " + webkit + "SamsungBrowser/24.0 Chrome/117.0.0.0 Mobile Safari/537.36", Agent{"Samsung Internet", "24", "Android", "14", Mobile, "", ""}},
-		{"Instagram", iPhone + apple + "Mobile/15E148 Instagram 320.0.0.42 (iPhone14,5; iOS 17_4_1; en_US)", Agent{"Instagram App", "320", "iOS", "17.4", Mobile, "", ""}},
-		{"Facebook", "Mozilla/5.0 (Linux; Android 16; Pixel 10; wv) " + webkit + "Version/4.0 Chrome/146.0.7680.174 Mobile Safari/537.36 [FB_IAB/FB4A;FBAV/505.0.0.1;]", Agent{"Facebook App", "505", "Android", "16", Mobile, "", ""}},
-		{"WeChat", "Mozilla/5.0 (Linux; Android 13; X) " + webkit + "Version/4.0 Chrome/107.0 Mobile Safari/537.36 MMWEBID/1 MicroMessenger/8.0.47.2560", Agent{"WeChat", "8", "Android", "13", Mobile, "", ""}},
-		{"an unknown app in a Chrome view", "Mozilla/5.0 (Linux; Android 13; X) " + webkit + "Chrome/107.0 Mobile Safari/537.36 ShopOfMine/3.1", Agent{"Chrome", "107", "Android", "13", Mobile, "", ""}},
-		{"Chrome on Linux", "Mozilla/5.0 (X11; Linux x86_64) " + webkit + "Chrome/126.0.0.0 Safari/537.36", Agent{"Chrome", "126", "Linux", "", Desktop, "", ""}},
-		{"Chrome on ChromeOS", "Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) " + webkit + "Chrome/126.0.0.0 Safari/537.36", Agent{"Chrome", "126", "ChromeOS", "", Desktop, "", ""}},
-		{"a television of Samsung", "Mozilla/5.0 (SMART-TV; LINUX; Tizen 6.0) " + webkit + "76.0.3809.146/6.0 TV Safari/537.36", Agent{"", "", "Tizen", "6", TV, "", ""}},
-		{"a PlayStation", "Mozilla/5.0 (PlayStation; PlayStation 5/2.26) " + apple + "Version/13.0 Safari/605.1.15", Agent{"Safari", "13", "PlayStation", "5", Console, "", ""}},
-		{"Internet Explorer", "Mozilla/5.0 (Windows NT 6.3; Trident/7.0; rv:11.0) like Gecko", Agent{"Internet Explorer", "11", "Windows", "8.1", Desktop, "", ""}},
+		{
+			"Chrome on an iPad",
+			"Mozilla/5.0 (iPad; CPU OS 17_0 like Mac OS X) " + apple + "CriOS/120.0.6099.101 Mobile/15E148 Safari/604.1",
+			Agent{"Chrome", "120", "iOS", "17", Tablet, "", ""},
+		},
+		{
+			"Chrome on a phone", "Mozilla/5.0 (Linux; Android 10; K) " + webkit + "Chrome/126.0.0.0 Mobile Safari/537.36",
+			Agent{"Chrome", "126", "Android", "10", Mobile, "", ""},
+		},
+		{
+			"Chrome on a tablet", "Mozilla/5.0 (Linux; Android 10; K) " + webkit + "Chrome/126.0.0.0 Safari/537.36",
+			Agent{"Chrome", "126", "Android", "10", Tablet, "", ""},
+		},
+		{
+			"Chrome on a phone that is called a bot",
+			"Mozilla/5.0 (Linux; Android 10; CUBOT_X30) " + webkit + "Chrome/126.0.0.0 Mobile Safari/537.36",
+			Agent{"Chrome", "126", "Android", "10", Mobile, "", ""},
+		},
+		{"Samsung Internet", "Mozilla/5.0 (Linux; Android 14; SAMSUNG SM-S918B) " + webkit + "SamsungBrowser/24.0 " +
+			"Chrome/117.0.0.0 Mobile Safari/537.36", Agent{"Samsung Internet", "24", "Android", "14", Mobile, "", ""}},
+		{
+			"Instagram", iPhone + apple + "Mobile/15E148 Instagram 320.0.0.42 (iPhone14,5; iOS 17_4_1; en_US)",
+			Agent{"Instagram App", "320", "iOS", "17.4", Mobile, "", ""},
+		},
+		{"Facebook", "Mozilla/5.0 (Linux; Android 16; Pixel 10; wv) " + webkit + "Version/4.0 Chrome/146.0.7680.174 " +
+			"Mobile Safari/537.36 [FB_IAB/FB4A;FBAV/505.0.0.1;]", Agent{"Facebook App", "505", "Android", "16", Mobile, "", ""}},
+		{"WeChat", "Mozilla/5.0 (Linux; Android 13; X) " + webkit + "Version/4.0 Chrome/107.0 Mobile Safari/537.36 " +
+			"MMWEBID/1 MicroMessenger/8.0.47.2560", Agent{"WeChat", "8", "Android", "13", Mobile, "", ""}},
+		{
+			"an unknown app in a Chrome view",
+			"Mozilla/5.0 (Linux; Android 13; X) " + webkit + "Chrome/107.0 Mobile Safari/537.36 ShopOfMine/3.1",
+			Agent{"Chrome", "107", "Android", "13", Mobile, "", ""},
+		},
+		{
+			"Chrome on Linux", "Mozilla/5.0 (X11; Linux x86_64) " + webkit + "Chrome/126.0.0.0 Safari/537.36",
+			Agent{"Chrome", "126", "Linux", "", Desktop, "", ""},
+		},
+		{
+			"Chrome on ChromeOS", "Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) " + webkit + "Chrome/126.0.0.0 Safari/537.36",
+			Agent{"Chrome", "126", "ChromeOS", "", Desktop, "", ""},
+		},
+		{
+			"a television of Samsung",
+			"Mozilla/5.0 (SMART-TV; LINUX; Tizen 6.0) " + webkit + "76.0.3809.146/6.0 TV Safari/537.36",
+			Agent{"", "", "Tizen", "6", TV, "", ""},
+		},
+		{
+			"a PlayStation", "Mozilla/5.0 (PlayStation; PlayStation 5/2.26) " + apple + "Version/13.0 Safari/605.1.15",
+			Agent{"Safari", "13", "PlayStation", "5", Console, "", ""},
+		},
+		{
+			"Internet Explorer", "Mozilla/5.0 (Windows NT 6.3; Trident/7.0; rv:11.0) like Gecko",
+			Agent{"Internet Explorer", "11", "Windows", "8.1", Desktop, "", ""},
+		},
 		{"nobody", "", Agent{}},
 		{"something else", "zzz", Agent{Device: OtherDevice}},
 	} {
@@ -91,13 +146,20 @@ func TestLibrariesAndHeadlessBrowsersAreNoBots(t *testing.T) {
 		"HTTPie/3.2.2":                        "HTTPie",
 		"Scrapy/2.11.2 (+https://scrapy.org)": "Scrapy",
 		"Amazon CloudFront":                   "",
-		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/126.0.0.0 Safari/537.36":                    "Headless Chrome",
-		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/538.1 (KHTML, like Gecko) PhantomJS/2.1.1 Safari/538.1":                               "PhantomJS",
-		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36 Playwright/1.40.0":          "Chrome",
-		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/120.0.0.0 Safari/537.36 Puppeteer":          "Headless Chrome",
-		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36; Selenium":                  "Chrome",
-		"Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 (KHTML, like Gecko) Code/1.115.0 Chrome/142.0.0.0 Electron/39.8.5 Safari/537.36": "Electron",
-		"Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/98.0 Safari/537.36 SE 2.X MetaSr 1.0 SogouMSE":        "Chrome",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/126.0.0.0 " +
+			"Safari/537.36": "Headless Chrome",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/538.1 (KHTML, like Gecko) PhantomJS/2.1.1 " +
+			"Safari/538.1": "PhantomJS",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36 " +
+			"Playwright/1.40.0": "Chrome",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/120.0.0.0 Safari/537.36 " +
+			"Puppeteer": "Headless Chrome",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36; " +
+			"Selenium": "Chrome",
+		"Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 (KHTML, like Gecko) Code/1.115.0 Chrome/142.0.0.0 " +
+			"Electron/39.8.5 Safari/537.36": "Electron",
+		"Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/98.0 Safari/537.36 SE 2.X MetaSr 1.0 " +
+			"SogouMSE": "Chrome",
 	} {
 		if a := parseAgent(agent); a.Bot != "" || a.BotKind != "" || a.Browser != want {
 			t.Errorf("%s is %+v, want the client %q", agent, a, want)
@@ -109,26 +171,66 @@ func TestDeclaredBotsAreBots(t *testing.T) {
 	t.Parallel()
 	const page = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; "
 	for agent, want := range map[string]Agent{
-		page + "Googlebot/2.1; +http://www.google.com/bot.html) Chrome/126.0 Safari/537.36":                 {Bot: "Googlebot", BotKind: BotCrawler},
-		page + "bingbot/2.0; +http://www.bing.com/bingbot.htm)":                                             {Bot: "bingbot", BotKind: BotCrawler},
-		page + "GPTBot/1.2; +https://openai.com/gptbot)":                                                    {Bot: "GPTBot", BotKind: BotAICrawler},
-		page + "OAI-SearchBot/1.0; +https://openai.com/searchbot)":                                          {Bot: "OAI-SearchBot", BotKind: BotAICrawler},
-		page + "ChatGPT-User/1.0; +https://openai.com/bot)":                                                 {Bot: "ChatGPT-User", BotKind: BotAIAssistant},
-		page + "ClaudeBot/1.0; +claudebot@anthropic.com)":                                                   {Bot: "ClaudeBot", BotKind: BotAICrawler},
-		page + "Claude-User/1.0; +Claude-User@anthropic.com)":                                               {Bot: "Claude-User", BotKind: BotAIAssistant},
-		page + "PerplexityBot/1.0; +https://perplexity.ai/perplexitybot)":                                   {Bot: "PerplexityBot", BotKind: BotAICrawler},
-		page + "Perplexity-User/1.0; +https://perplexity.ai/perplexity-user)":                               {Bot: "Perplexity-User", BotKind: BotAIAssistant},
-		page + "Amazonbot/0.1; +https://developer.amazon.com/support/amazonbot)":                            {Bot: "Amazonbot", BotKind: BotAICrawler},
-		"Mozilla/5.0 (Linux; Android 5.0) AppleWebKit/537.36 Mobile Safari/537.36 (compatible; Bytespider)": {Bot: "Bytespider", BotKind: BotAICrawler},
-		"CCBot/2.0 (https://commoncrawl.org/faq/)":                                                          {Bot: "CCBot", BotKind: BotAICrawler},
-		"meta-externalagent/1.1 (+https://developers.facebook.com/docs/sharing/webmasters/crawler)":         {Bot: "meta-externalagent", BotKind: BotAICrawler},
-		"meta-externalfetcher/1.1 (+https://developers.facebook.com/docs/sharing/webmasters/crawler)":       {Bot: "meta-externalfetcher", BotKind: BotAIAssistant},
-		"facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)":                         {Bot: "facebookexternalhit", BotKind: BotPreview},
-		"Mozilla/5.0+(compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)":                            {Bot: "UptimeRobot", BotKind: BotMonitor},
-		"Feedly/1.0 (+http://www.feedly.com/fetcher.html)":                                                  {Bot: "Feedly", BotKind: BotFeed},
-		"Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)":                                {Bot: "AhrefsBot", BotKind: BotSEO},
-		"Mozilla/5.0 (compatible; archive.org_bot +http://archive.org/details/archive.org_bot)":             {Bot: "archive.org_bot", BotKind: BotArchiver},
-		"sentry/24.1.0 (https://sentry.io)":                                                                 {Bot: "sentry", BotKind: BotMonitor},
+		page + "Googlebot/2.1; +http://www.google.com/bot.html) Chrome/126.0 Safari/537.36": {
+			Bot: "Googlebot", BotKind: BotCrawler,
+		},
+		page + "bingbot/2.0; +http://www.bing.com/bingbot.htm)": {
+			Bot: "bingbot", BotKind: BotCrawler,
+		},
+		page + "GPTBot/1.2; +https://openai.com/gptbot)": {
+			Bot: "GPTBot", BotKind: BotAICrawler,
+		},
+		page + "OAI-SearchBot/1.0; +https://openai.com/searchbot)": {
+			Bot: "OAI-SearchBot", BotKind: BotAICrawler,
+		},
+		page + "ChatGPT-User/1.0; +https://openai.com/bot)": {
+			Bot: "ChatGPT-User", BotKind: BotAIAssistant,
+		},
+		page + "ClaudeBot/1.0; +claudebot@anthropic.com)": {
+			Bot: "ClaudeBot", BotKind: BotAICrawler,
+		},
+		page + "Claude-User/1.0; +Claude-User@anthropic.com)": {
+			Bot: "Claude-User", BotKind: BotAIAssistant,
+		},
+		page + "PerplexityBot/1.0; +https://perplexity.ai/perplexitybot)": {
+			Bot: "PerplexityBot", BotKind: BotAICrawler,
+		},
+		page + "Perplexity-User/1.0; +https://perplexity.ai/perplexity-user)": {
+			Bot: "Perplexity-User", BotKind: BotAIAssistant,
+		},
+		page + "Amazonbot/0.1; +https://developer.amazon.com/support/amazonbot)": {
+			Bot: "Amazonbot", BotKind: BotAICrawler,
+		},
+		"Mozilla/5.0 (Linux; Android 5.0) AppleWebKit/537.36 Mobile Safari/537.36 (compatible; Bytespider)": {
+			Bot: "Bytespider", BotKind: BotAICrawler,
+		},
+		"CCBot/2.0 (https://commoncrawl.org/faq/)": {
+			Bot: "CCBot", BotKind: BotAICrawler,
+		},
+		"meta-externalagent/1.1 (+https://developers.facebook.com/docs/sharing/webmasters/crawler)": {
+			Bot: "meta-externalagent", BotKind: BotAICrawler,
+		},
+		"meta-externalfetcher/1.1 (+https://developers.facebook.com/docs/sharing/webmasters/crawler)": {
+			Bot: "meta-externalfetcher", BotKind: BotAIAssistant,
+		},
+		"facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)": {
+			Bot: "facebookexternalhit", BotKind: BotPreview,
+		},
+		"Mozilla/5.0+(compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)": {
+			Bot: "UptimeRobot", BotKind: BotMonitor,
+		},
+		"Feedly/1.0 (+http://www.feedly.com/fetcher.html)": {
+			Bot: "Feedly", BotKind: BotFeed,
+		},
+		"Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)": {
+			Bot: "AhrefsBot", BotKind: BotSEO,
+		},
+		"Mozilla/5.0 (compatible; archive.org_bot +http://archive.org/details/archive.org_bot)": {
+			Bot: "archive.org_bot", BotKind: BotArchiver,
+		},
+		"sentry/24.1.0 (https://sentry.io)": {
+			Bot: "sentry", BotKind: BotMonitor,
+		},
 	} {
 		want.Device = OtherDevice
 		if diff := cmp.Diff(want, parseAgent(agent)); diff != "" {
@@ -141,9 +243,10 @@ func TestNoTextOfAnAgentGetsOut(t *testing.T) {
 	t.Parallel()
 	const mark = "Visitor4711"
 	for _, shape := range []string{
-		"X", "X/1.0", "Mozilla/5.0 (X) AppleWebKit/537.36 Chrome/120.0 Safari/537.36 X/3", "Mozilla/5.0 (Linux; Android 13; X) Mobile",
-		"Mozilla/5.0 (Windows NT X) Firefox/X", "Mozilla/5.0 (Macintosh; Intel Mac OS X) Version/X Safari/X", "curl/X", "Opera/9 (X) Presto/X",
-		"Mozilla/5.0 (compatible; Googlebot/2.1; X)", "Instagram X (iPhone; iOS X)",
+		"X", "X/1.0", "Mozilla/5.0 (X) AppleWebKit/537.36 Chrome/120.0 Safari/537.36 X/3",
+		"Mozilla/5.0 (Linux; Android 13; X) Mobile",
+		"Mozilla/5.0 (Windows NT X) Firefox/X", "Mozilla/5.0 (Macintosh; Intel Mac OS X) Version/X Safari/X", "curl/X",
+		"Opera/9 (X) Presto/X", "Mozilla/5.0 (compatible; Googlebot/2.1; X)", "Instagram X (iPhone; iOS X)",
 	} {
 		agent := strings.ReplaceAll(shape, "X", mark)
 		if a := parseAgent(agent); strings.Contains(fmt.Sprint(a), mark) {
@@ -195,7 +298,8 @@ func heap() int64 {
 func TestShortVersionHasAtMostTwoNumbers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"126.0.6478.127": "126", "17.4.1": "17.4", "17_4_1": "17.4", "10": "10", "9.10": "9.10", "9.01": "9.01", "1.": "1", "": "", ".5": "",
+		"126.0.6478.127": "126", "17.4.1": "17.4", "17_4_1": "17.4", "10": "10", "9.10": "9.10", "9.01": "9.01", "1.": "1",
+		"": "", ".5": "",
 		"x86_64": "", "5/2.26": "5", "0.0": "0", "12345678901234567890": "123456789012", "7.x": "7",
 	} {
 		if got := shortVersion(text); got != want {
@@ -205,7 +309,8 @@ func TestShortVersionHasAtMostTwoNumbers(t *testing.T) {
 }
 
 func FuzzAgent(f *testing.F) {
-	f.Add([]byte("Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36"))
+	f.Add([]byte(
+		"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36"))
 	f.Add([]byte("Mozilla/5.0 (X11; CrOS x86_64 1) [FBAN/a;FBAV/1;] http://a:b;()//"))
 	f.Add([]byte("Current RSS Reader Spider spider.com AdsBot-Google"))
 	a := NewAgents(0)
@@ -222,7 +327,8 @@ func FuzzAgent(f *testing.F) {
 }
 
 func BenchmarkAgent(b *testing.B) {
-	const chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"
+	const chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 " +
+		"Safari/537.36"
 	hostile := strings.Repeat("aa;", MaxAgentLen/3)
 	b.Run("seen before", func(b *testing.B) {
 		a := NewAgents(1 << 20)
@@ -235,7 +341,12 @@ func BenchmarkAgent(b *testing.B) {
 			a.Of(text)
 		}
 	})
-	for name, agent := range map[string]string{"browser": chrome, "library": "okhttp/4.12.0", "bot": "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)", "hostile": hostile} {
+	for name, agent := range map[string]string{
+		"browser": chrome,
+		"library": "okhttp/4.12.0",
+		"bot":     "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)",
+		"hostile": hostile,
+	} {
 		b.Run("new "+name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

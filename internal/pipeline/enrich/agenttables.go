@@ -142,7 +142,8 @@ var browsers = []nameRow{
 var parsedBrowsers = map[string]string{
 	useragent.Chrome: "Chrome", useragent.Firefox: "Firefox", useragent.Safari: "Safari", useragent.Edge: "Edge",
 	useragent.Opera: "Opera", useragent.OperaTouch: "Opera", useragent.InternetExplorer: "Internet Explorer",
-	"Android browser": "Android Browser", useragent.BlackBerry: "BlackBerry", useragent.NetFront: "NetFront", "Trident": "Internet Explorer",
+	"Android browser": "Android Browser", useragent.BlackBerry: "BlackBerry", useragent.NetFront: "NetFront",
+	"Trident": "Internet Explorer",
 }
 
 // browserOf returns the browser and its version. What is in no table is the
@@ -186,12 +187,15 @@ var systems = []nameRow{
 // parsedSystems are the names that the parser has for the others.
 var parsedSystems = map[string]string{
 	useragent.Windows: "Windows", useragent.Android: "Android", useragent.MacOS: "macOS", useragent.IOS: "iOS",
-	useragent.Linux: "Linux", useragent.FreeBSD: "FreeBSD", useragent.ChromeOS: "ChromeOS", useragent.BlackBerry: "BlackBerry",
-	useragent.Harmony: "HarmonyOS",
+	useragent.Linux: "Linux", useragent.FreeBSD: "FreeBSD", useragent.ChromeOS: "ChromeOS",
+	useragent.BlackBerry: "BlackBerry",
+	useragent.Harmony:    "HarmonyOS",
 }
 
 // windowsVersions are the names of Windows by the number that browsers send.
-var windowsVersions = map[string]string{"10.0": "10", "6.3": "8.1", "6.2": "8", "6.1": "7", "6.0": "Vista", "5.1": "XP", "5.2": "XP"}
+var windowsVersions = map[string]string{
+	"10.0": "10", "6.3": "8.1", "6.2": "8", "6.1": "7", "6.0": "Vista", "5.1": "XP", "5.2": "XP",
+}
 
 func systemOf(text string, ua *useragent.UserAgent) (name, version string) {
 	if row := find(systems, text); row != nil {
@@ -208,7 +212,9 @@ func systemOf(text string, ua *useragent.UserAgent) (name, version string) {
 }
 
 // clientSystems are the systems that agents of libraries and apps name.
-var clientSystems = []nameRow{{"Android", "Android"}, {"iPhone", "iOS"}, {"iOS", "iOS"}, {"Windows", "Windows"}, {"macOS", "macOS"}, {"Linux", "Linux"}, {"linux", "Linux"}}
+var clientSystems = []nameRow{{"Android", "Android"}, {
+	"iPhone", "iOS",
+}, {"iOS", "iOS"}, {"Windows", "Windows"}, {"macOS", "macOS"}, {"Linux", "Linux"}, {"linux", "Linux"}}
 
 // clientSystemOf returns the system that a library's agent names, if it does.
 func clientSystemOf(text string) string {

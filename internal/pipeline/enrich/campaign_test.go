@@ -52,7 +52,8 @@ func TestEveryParameterOfCampaignsIsKnown(t *testing.T) {
 		if got := *c.field(p.field); string(got) != "v" || p.field == clickField && c.ClickKind != p.name {
 			t.Errorf("%s gives %+v", p.name, c)
 		}
-		if !isCampaignParam([]byte(strings.ToUpper(p.name))) || len(p.name) > maxParamName || p.name != strings.ToLower(p.name) {
+		if !isCampaignParam([]byte(strings.ToUpper(p.name))) || len(p.name) > maxParamName ||
+			p.name != strings.ToLower(p.name) {
 			t.Errorf("%s would stay in an address", p.name)
 		}
 	}

@@ -66,7 +66,9 @@ func New(cfg Config, deps Deps) (*Enricher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("enrich: %w", err)
 	}
-	return &Enricher{cfg: cfg, agents: NewAgents(cfg.AgentBytes), geo: geo, rules: newTable[ruleKey, *Rules](rememberedRules)}, nil
+	return &Enricher{
+		cfg: cfg, agents: NewAgents(cfg.AgentBytes), geo: geo, rules: newTable[ruleKey, *Rules](rememberedRules),
+	}, nil
 }
 
 // Run looks after the geo files until ctx ends.

@@ -24,14 +24,17 @@ func open(t *testing.T) *enrich.Enricher {
 	return e
 }
 
-const chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"
+const chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 " +
+	"Safari/537.36"
 
 func TestAVisitorIsWhatAgentAndAddressTell(t *testing.T) {
 	t.Parallel()
 	e := open(t)
 	got := e.Visitor(netip.MustParseAddr("91.198.174.192"), []byte(chrome))
 	want := enrich.Visitor{
-		Agent: &enrich.Agent{Browser: "Chrome", BrowserVersion: "126", OS: "Windows", OSVersion: "10", Device: enrich.Desktop},
+		Agent: &enrich.Agent{
+			Browser: "Chrome", BrowserVersion: "126", OS: "Windows", OSVersion: "10", Device: enrich.Desktop,
+		},
 		Place: enrich.Place{Country: "NL"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -42,11 +45,15 @@ func TestAVisitorIsWhatAgentAndAddressTell(t *testing.T) {
 func TestAPageIsReadByItsWebsitesRules(t *testing.T) {
 	t.Parallel()
 	e := open(t)
-	w := &website.Website{Record: managed.Record{ID: "web_1", Version: 1}, Domain: "example.com", Settings: website.Settings{
-		MaskPatterns: []string{"/users/*/**"}, TrackQueryParams: []string{"tab", "utm_source"}, ExcludedPaths: []string{"/admin/**"},
-	}}
+	w := &website.Website{
+		Record: managed.Record{ID: "web_1", Version: 1}, Domain: "example.com", Settings: website.Settings{
+			MaskPatterns: []string{"/users/*/**"}, TrackQueryParams: []string{"tab", "utm_source"},
+			ExcludedPaths: []string{"/admin/**"},
+		},
+	}
 	var p enrich.PageInfo
-	e.Page(&p, []byte("HTTPS://me:secret@www.Example.com:443/users/42/Orders/?tab=a+b&utm_source=News%20letter&x=1&gclid=abc#/top/"),
+	e.Page(&p,
+		[]byte("HTTPS://me:secret@www.Example.com:443/users/42/Orders/?tab=a+b&utm_source=News%20letter&x=1&gclid=abc#/top/"),
 		[]byte("https://shop.example.com/users/42?token=1"), w)
 	type page struct {
 		Host, Path              string
@@ -54,8 +61,14 @@ func TestAPageIsReadByItsWebsitesRules(t *testing.T) {
 		Kind                    enrich.Kind
 		From, Source, Click, ID string
 	}
-	want := page{"example.com", "/users/*/*?tab=a%20b#/top", false, enrich.Internal, "https://shop.example.com/users/*", "News letter", "gclid", "abc"}
-	got := page{string(p.Host), string(p.Path), p.Excluded, p.Referrer.Kind, string(p.Referrer.URL), string(p.Campaign.Source), p.Campaign.ClickKind, string(p.Campaign.ClickID)}
+	want := page{
+		"example.com", "/users/*/*?tab=a%20b#/top", false, enrich.Internal, "https://shop.example.com/users/*",
+		"News letter", "gclid", "abc",
+	}
+	got := page{
+		string(p.Host), string(p.Path), p.Excluded, p.Referrer.Kind, string(p.Referrer.URL), string(p.Campaign.Source),
+		p.Campaign.ClickKind, string(p.Campaign.ClickID),
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("page (-want +got):\n%s", diff)
 	}
@@ -68,9 +81,11 @@ func TestAPageIsReadByItsWebsitesRules(t *testing.T) {
 //nolint:paralleltest // counts allocations
 func TestWhatWasSeenBeforeAllocatesNothing(t *testing.T) {
 	e := open(t)
-	w := &website.Website{Record: managed.Record{ID: "web_1", Version: 1}, Domain: "example.com", Settings: website.Settings{
-		MaskPatterns: []string{"/users/*/**"}, ExcludedPaths: []string{"/admin/**"}, TrackQueryParams: []string{"tab"},
-	}}
+	w := &website.Website{
+		Record: managed.Record{ID: "web_1", Version: 1}, Domain: "example.com", Settings: website.Settings{
+			MaskPatterns: []string{"/users/*/**"}, ExcludedPaths: []string{"/admin/**"}, TrackQueryParams: []string{"tab"},
+		},
+	}
 	addr, agent := netip.MustParseAddr("91.198.174.192"), []byte(chrome)
 	url, ref := []byte("https://example.com/users/42/orders?tab=1&utm_source=x"), []byte("https://example.com/users/1")
 	other := []byte("/users/43?gclid=abc#/a")
@@ -91,16 +106,29 @@ func TestWhatWasSeenBeforeAllocatesNothing(t *testing.T) {
 func TestANewVersionOfAWebsiteHasNewRules(t *testing.T) {
 	t.Parallel()
 	e := open(t)
-	w := website.Website{Record: managed.Record{ID: "web_1", Version: 1}, Settings: website.Settings{ExcludedPaths: []string{"/old"}}}
-	changed := website.Website{Record: managed.Record{ID: "web_1", Version: 2}, Settings: website.Settings{ExcludedPaths: []string{"/new"}}}
-	other := website.Website{Record: managed.Record{ID: "web_2", Version: 1}, Settings: website.Settings{ExcludedPaths: []string{"/other"}}}
+	w := website.Website{
+		Record: managed.Record{ID: "web_1", Version: 1}, Settings: website.Settings{ExcludedPaths: []string{"/old"}},
+	}
+	changed := website.Website{
+		Record: managed.Record{ID: "web_1", Version: 2}, Settings: website.Settings{ExcludedPaths: []string{"/new"}},
+	}
+	other := website.Website{
+		Record: managed.Record{ID: "web_2", Version: 1}, Settings: website.Settings{ExcludedPaths: []string{"/other"}},
+	}
 	var p enrich.PageInfo
 	for range 2 { // compiled, then remembered
 		for _, tc := range []struct {
 			website *website.Website
 			path    string
 			want    bool
-		}{{&w, "/old", true}, {&w, "/new", false}, {&changed, "/old", false}, {&changed, "/new", true}, {&other, "/other", true}, {nil, "/old", false}} {
+		}{
+			{&w, "/old", true},
+			{&w, "/new", false},
+			{&changed, "/old", false},
+			{&changed, "/new", true},
+			{&other, "/other", true},
+			{nil, "/old", false},
+		} {
 			if e.Page(&p, []byte(tc.path), nil, tc.website); p.Excluded != tc.want {
 				t.Errorf("%s of %+v is excluded: %t, want %t", tc.path, tc.website, p.Excluded, tc.want)
 			}
@@ -114,7 +142,8 @@ func TestAPageKeepsNothingOfTheOneBefore(t *testing.T) {
 	var p enrich.PageInfo
 	e.Page(&p, []byte("https://example.com/a?utm_source=x&gclid=y"), []byte("https://google.com/"), nil)
 	e.Page(&p, nil, nil, nil)
-	if len(p.Host)+len(p.Path)+len(p.Campaign.Source)+len(p.Campaign.ClickID)+len(p.Referrer.URL) > 0 || p.Referrer.Kind != enrich.Direct || p.Campaign.ClickKind != "" {
+	if len(p.Host)+len(p.Path)+len(p.Campaign.Source)+len(p.Campaign.ClickID)+len(p.Referrer.URL) > 0 ||
+		p.Referrer.Kind != enrich.Direct || p.Campaign.ClickKind != "" {
 		t.Errorf("got %+v", p)
 	}
 }
@@ -122,7 +151,9 @@ func TestAPageKeepsNothingOfTheOneBefore(t *testing.T) {
 func TestTheSameQuestionHasTheSameResult(t *testing.T) {
 	t.Parallel()
 	e := open(t)
-	excludes := &website.Website{Record: managed.Record{ID: "web_1", Version: 1}, Settings: website.Settings{ExcludedPaths: []string{"/a"}}}
+	excludes := &website.Website{
+		Record: managed.Record{ID: "web_1", Version: 1}, Settings: website.Settings{ExcludedPaths: []string{"/a"}},
+	}
 	counts := &website.Website{Record: managed.Record{ID: "web_1", Version: 2}}
 	var p enrich.PageInfo
 	for _, tc := range []struct {
@@ -155,7 +186,9 @@ func TestAPageIsReadFromMemoryThatIsUsedAgain(t *testing.T) {
 			b[i] = '!'
 		}
 	}
-	got := []string{string(p.Host), string(p.Path), string(p.Campaign.Source), string(p.Referrer.URL), string(p.Referrer.Host)}
+	got := []string{
+		string(p.Host), string(p.Path), string(p.Campaign.Source), string(p.Referrer.URL), string(p.Referrer.Host),
+	}
 	if diff := cmp.Diff([]string{"example.com", "/a", "x", "https://google.com/search", "google.com"}, got); diff != "" {
 		t.Errorf("after the request's memory was used again (-want +got):\n%s", diff)
 	}
@@ -169,7 +202,10 @@ func TestAnEnricherIsForManyAtOnce(t *testing.T) {
 		g.Go(func() {
 			var p enrich.PageInfo
 			for i := range 500 {
-				w := website.Website{Record: managed.Record{ID: strconv.Itoa(i % 7), Version: int64(worker % 2)}, Settings: website.Settings{MaskPatterns: []string{"/a/*"}}}
+				w := website.Website{
+					Record:   managed.Record{ID: strconv.Itoa(i % 7), Version: int64(worker % 2)},
+					Settings: website.Settings{MaskPatterns: []string{"/a/*"}},
+				}
 				e.Page(&p, []byte("/a/b"), nil, &w)
 				v := e.Visitor(netip.AddrFrom4([4]byte{8, 8, 8, byte(i)}), []byte("curl/"+strconv.Itoa(i%50)))
 				if string(p.Path) != "/a/*" || v.Agent.Browser != "curl" || v.Place.Country != "US" {
@@ -188,10 +224,13 @@ func BenchmarkPage(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer e.Close()
-	w := &website.Website{Record: managed.Record{ID: "web_1", Version: 1}, Domain: "example.com", Settings: website.Settings{
-		MaskPatterns: []string{"/users/*/**"}, ExcludedPaths: []string{"/admin/**"}, TrackQueryParams: []string{"tab"},
-	}}
-	url, referrer := []byte("https://www.example.com/users/42/orders?tab=1&utm_source=newsletter"), []byte("https://www.google.com/")
+	w := &website.Website{
+		Record: managed.Record{ID: "web_1", Version: 1}, Domain: "example.com", Settings: website.Settings{
+			MaskPatterns: []string{"/users/*/**"}, ExcludedPaths: []string{"/admin/**"}, TrackQueryParams: []string{"tab"},
+		},
+	}
+	url, referrer := []byte("https://www.example.com/users/42/orders?tab=1&utm_source=newsletter"),
+		[]byte("https://www.google.com/")
 	var p enrich.PageInfo
 	b.Run("another", func(b *testing.B) {
 		b.ReportAllocs()

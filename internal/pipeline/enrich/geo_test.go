@@ -66,13 +66,19 @@ func TestFilesOfEveryShapeAreRead(t *testing.T) {
 		want   Place
 	}{
 		"GeoLite2 City and DB-IP": {enrichtest.MaxMind("DE", "Bavaria", "Munich"), Place{"DE", "Bavaria", "Munich"}},
-		"GeoLite2 Country":        {mmdbtype.Map{"country": mmdbtype.Map{"iso_code": mmdbtype.String("DE")}}, Place{Country: "DE"}},
+		"GeoLite2 Country": {
+			mmdbtype.Map{"country": mmdbtype.Map{"iso_code": mmdbtype.String("DE")}}, Place{Country: "DE"},
+		},
 		"ip-location-db city": {
-			enrichtest.Flat(map[string]string{"country_code": "DE", "state1": "Bavaria", "state2": "Upper Bavaria", "city": "Munich"}),
+			enrichtest.Flat(
+				map[string]string{"country_code": "DE", "state1": "Bavaria", "state2": "Upper Bavaria", "city": "Munich"}),
 			Place{"DE", "Bavaria", "Munich"},
 		},
 		"ip-location-db country": {enrichtest.Flat(map[string]string{"country_code": "DE"}), Place{Country: "DE"}},
-		"IPinfo":                 {enrichtest.Flat(map[string]string{"country": "DE", "region": "Bavaria", "city": "Munich"}), Place{"DE", "Bavaria", "Munich"}},
+		"IPinfo": {
+			enrichtest.Flat(map[string]string{"country": "DE", "region": "Bavaria", "city": "Munich"}),
+			Place{"DE", "Bavaria", "Munich"},
+		},
 		"a name beyond the bound": {
 			enrichtest.Flat(map[string]string{"country_code": "DE", "city": strings.Repeat("ü", maxPlaceLen)}),
 			Place{Country: "DE", City: strings.Repeat("ü", maxPlaceLen/2)},
@@ -99,13 +105,15 @@ func TestAFileThatIsNoneEndsTheStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	noFile, noPlaces := filepath.Join(dir, "none"), filepath.Join(dir, "asn.mmdb")
-	enrichtest.Write(t, noPlaces, map[string]mmdbtype.Map{"203.0.113.0/24": enrichtest.Flat(map[string]string{"as_name": "x"})})
+	enrichtest.Write(t, noPlaces,
+		map[string]mmdbtype.Map{"203.0.113.0/24": enrichtest.Flat(map[string]string{"as_name": "x"})})
 	text := filepath.Join(dir, "text")
 	if err := os.WriteFile(text, []byte("no geo file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{noFile, noPlaces, text, dir} {
-		if _, err := NewGeo([]string{path}, slog.New(slog.DiscardHandler), nil); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := NewGeo([]string{path}, slog.New(slog.DiscardHandler), nil); err == nil ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v, want an error that names it", path, err)
 		}
 	}
@@ -170,7 +178,8 @@ func TestAChangedFileIsReadAgainAndABrokenOneIsNot(t *testing.T) {
 		replace(t, path, time.Unix(1_800_000_002, 0), write("Nuremberg"))
 		city("a good one again", "Nuremberg")
 		if n := strings.Count(log.String(), "cannot be read"); n != 1 || testutil.ToFloat64(g.metrics.failures) != 1 {
-			t.Errorf("the broken file was told of %d times, and counted %v times: want once\n%s", n, testutil.ToFloat64(g.metrics.failures), &log)
+			t.Errorf("the broken file was told of %d times, and counted %v times: want once\n%s",
+				n, testutil.ToFloat64(g.metrics.failures), &log)
 		}
 	})
 }

@@ -100,7 +100,9 @@ func TestALongPathIsCutBetweenCharacters(t *testing.T) {
 // FuzzPage holds what is promised of every address: bounds, printable ASCII where
 // there is a host or a slash, and that a form is its own.
 func FuzzPage(f *testing.F) {
-	for _, text := range []string{"https://u:p@www.exämple.com:8080/a/../%41?b=+1&tab=2#/c?d", "/a#!/b", "//x", "x?y", "[::1]", "/%E3%81", "/a/%2e"} {
+	for _, text := range []string{
+		"https://u:p@www.exämple.com:8080/a/../%41?b=+1&tab=2#/c?d", "/a#!/b", "//x", "x?y", "[::1]", "/%E3%81", "/a/%2e",
+	} {
 		f.Add([]byte(text))
 	}
 	rules := Compile([]string{"/a/**"}, []string{"/*/b/**", "/**/c*d"}, []string{"tab", "b"})

@@ -83,7 +83,10 @@ var sources = []sourceRow{
 	{AI, "LMArena", "lmarena.ai"},
 	{AI, "OpenRouter", "openrouter.ai"},
 
-	{Social, "Facebook", "facebook.com fb.com fb.me fbcdn.net messenger.com com.facebook.katana com.facebook.lite com.facebook.orca"},
+	{
+		Social, "Facebook",
+		"facebook.com fb.com fb.me fbcdn.net messenger.com com.facebook.katana com.facebook.lite com.facebook.orca",
+	},
 	{Social, "Instagram", "instagram.com ig.me com.instagram.android"},
 	{Social, "Threads", "threads.net threads.com com.instagram.barcelona"},
 	{Social, "X", "twitter.com x.com t.co com.twitter.android"},
@@ -98,7 +101,10 @@ var sources = []sourceRow{
 	{Social, "Slack", "slack.com com.slack"},
 	{Social, "Microsoft Teams", "teams.microsoft.com teams.live.com statics.teams.cdn.office.net com.microsoft.teams"},
 	{Social, "Bluesky", "bsky.app bsky.social go.bsky.app"},
-	{Social, "Mastodon", "mastodon.social mastodon.online mstdn.social mas.to fosstodon.org hachyderm.io infosec.exchange mastodon.world"},
+	{
+		Social, "Mastodon",
+		"mastodon.social mastodon.online mstdn.social mas.to fosstodon.org hachyderm.io infosec.exchange mastodon.world",
+	},
 	{Social, "Hacker News", "news.ycombinator.com hckrnews.com"},
 	{Social, "Lobsters", "lobste.rs"},
 	{Social, "Product Hunt", "producthunt.com"},
@@ -128,7 +134,10 @@ var sources = []sourceRow{
 	{Social, "Truth Social", "truthsocial.com"},
 
 	{Email, "Gmail", "mail.google.com com.google.android.gm"},
-	{Email, "Outlook", "outlook.com outlook.live.com outlook.office.com outlook.office365.com mail.live.com com.microsoft.office.outlook"},
+	{
+		Email, "Outlook",
+		"outlook.com outlook.live.com outlook.office.com outlook.office365.com mail.live.com com.microsoft.office.outlook",
+	},
 	{Email, "Yahoo Mail", "mail.yahoo.com mail.yahoo.co.jp com.yahoo.mobile.client.android.mail"},
 	{Email, "Proton Mail", "mail.proton.me proton.me ch.protonmail.android"},
 	{Email, "iCloud Mail", "icloud.com"},

@@ -17,7 +17,8 @@ func TestAStackKeepsItsPlacesAndNoQuery(t *testing.T) {
 		{"no address: nothing ?x=1", "no address: nothing ?x=1"},
 		// Chromium
 		{
-			"TypeError: x\n    at pay (https://shop.example/users/42/pay?token=s3cret#top:10:5)\n    at https://shop.example/app.js?v=1:2:3",
+			"TypeError: x\n    at pay (https://shop.example/users/42/pay?token=s3cret#top:10:5)\n    at " +
+				"https://shop.example/app.js?v=1:2:3",
 			"TypeError: x\n    at pay (https://shop.example/users/*/*:10:5)\n    at https://shop.example/app.js:2:3",
 		},
 		{
@@ -26,7 +27,10 @@ func TestAStackKeepsItsPlacesAndNoQuery(t *testing.T) {
 		},
 		{"at g (https://shop.example/(group)/page.js?q=(1):1:2)", "at g (https://shop.example/(group)/page.js:1:2)"},
 		// Firefox and Safari
-		{"pay@https://user:pass@shop.example:8443/users/42?token=s3cret:10:5\n@https://x.example/?a=b:1", "pay@https://shop.example:8443/users/*:10:5\n@https://x.example/:1"},
+		{
+			"pay@https://user:pass@shop.example:8443/users/42?token=s3cret:10:5\n@https://x.example/?a=b:1",
+			"pay@https://shop.example:8443/users/*:10:5\n@https://x.example/:1",
+		},
 		{"f@https://shop.example/a.js?x line 5 > eval:1:2", "f@https://shop.example/a.js line 5 > eval:1:2"},
 		// Others
 		{"webpack-internal:///./src/a.js?0a1b:3:4", "webpack-internal:///./src/a.js:3:4"},
@@ -49,7 +53,8 @@ func TestAStackKeepsItsPlacesAndNoQuery(t *testing.T) {
 		}
 	}
 	var none *Rules
-	if got := string(none.AppendTrace(nil, []byte("at https://shop.example/users/1?q:1:2"))); got != "at https://shop.example/users/1:1:2" {
+	if got := string(none.AppendTrace(nil,
+		[]byte("at https://shop.example/users/1?q:1:2"))); got != "at https://shop.example/users/1:1:2" {
 		t.Errorf("without rules: %q", got)
 	}
 }
@@ -58,7 +63,8 @@ func TestAStackOfAnyTextIsNoLongerAfterwards(t *testing.T) {
 	t.Parallel()
 	rules := Compile(nil, []string{"/*/é*"}, nil)
 	rapid.Check(t, func(t *rapid.T) {
-		parts := rapid.SliceOf(rapid.SampledFrom([]string{"https", "://", "é", "/", "?", "#", ":1", " ", "(", ")", "\n", "@", "%zz", "a.b"})).Draw(t, "parts")
+		parts := rapid.SliceOf(rapid.SampledFrom(
+			[]string{"https", "://", "é", "/", "?", "#", ":1", " ", "(", ")", "\n", "@", "%zz", "a.b"})).Draw(t, "parts")
 		text := strings.Join(parts, "")
 		got := rules.AppendTrace(nil, []byte(text))
 		if len(got) > len(text) || !utf8.Valid(got) {

@@ -54,7 +54,8 @@ func startReader(ctx context.Context, src *source, format Format, skip int64) (*
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{src: src, lines: newLines(in, format == CSV), full: make(chan *batch, readAhead), free: make(chan *batch, readAhead+2)}
+	r := &reader{src: src, lines: newLines(in, format == CSV), full: make(chan *batch, readAhead), free: make(
+		chan *batch, readAhead+2)}
 	if format == CSV {
 		header, _, rejected, err := r.lines.next(nil)
 		switch {

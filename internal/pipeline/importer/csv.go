@@ -69,7 +69,8 @@ func newTable(header []byte) (*table, error) {
 		columns[i] = c
 	}
 	if len(single) > 0 && slices.ContainsFunc(columns, func(c column) bool { return c.kind == asObject }) {
-		return nil, fmt.Errorf("reading the header: give either a column properties or columns %sNAME, not both", propertyPrefix)
+		return nil, fmt.Errorf("reading the header: give either a column properties or columns %sNAME, not both",
+			propertyPrefix)
 	}
 	t.order, t.properties = slices.Concat(own, single), len(own)
 	for _, i := range t.order {
@@ -85,7 +86,9 @@ func (t *table) appendEvent(dst, row []byte) ([]byte, *Rejection) {
 		return dst, rejected
 	}
 	if len(cells) != len(t.order) {
-		return dst, &Rejection{Rule: "columns", Message: fmt.Sprintf("the row has %d columns, and the header %d", len(cells), len(t.order))}
+		return dst, &Rejection{
+			Rule: "columns", Message: fmt.Sprintf("the row has %d columns, and the header %d", len(cells), len(t.order)),
+		}
 	}
 	from := len(dst)
 	dst = append(dst, '{')
@@ -104,8 +107,10 @@ func (t *table) appendEvent(dst, row []byte) ([]byte, *Rejection) {
 		dst = append(dst, c.key...)
 		switch {
 		case c.kind == asObject && !isObject(cell):
-			return dst[:from], &Rejection{Field: c.name, Rule: string(event.RuleWrongType), Message: c.name + " must be a JSON object"}
-		case c.kind == asObject, c.kind == asSwitch && isSwitch(cell), c.kind == asValue && (isSwitch(cell) || isNumber(cell)):
+			return dst[:from],
+				&Rejection{Field: c.name, Rule: string(event.RuleWrongType), Message: c.name + " must be a JSON object"}
+		case c.kind == asObject, c.kind == asSwitch && isSwitch(cell), c.kind == asValue &&
+			(isSwitch(cell) || isNumber(cell)):
 			dst = append(dst, cell...)
 		default:
 			dst = event.AppendQuoted(dst, cell)
@@ -127,10 +132,13 @@ func isObject(cell []byte) bool {
 func isSwitch(cell []byte) bool { return string(cell) == "true" || string(cell) == "false" }
 
 func isNumber(cell []byte) bool {
-	return (cell[0] == '-' || cell[0] >= '0' && cell[0] <= '9') && cell[len(cell)-1] >= '0' && cell[len(cell)-1] <= '9' && json.Valid(cell)
+	return (cell[0] == '-' || cell[0] >= '0' && cell[0] <= '9') && cell[len(cell)-1] >= '0' &&
+		cell[len(cell)-1] <= '9' && json.Valid(cell)
 }
 
-var errQuotes = &Rejection{Rule: "malformed", Message: `a field with quotes in it must stand in quotes, and the quotes be doubled`}
+var errQuotes = &Rejection{
+	Rule: "malformed", Message: `a field with quotes in it must stand in quotes, and the quotes be doubled`,
+}
 
 // split returns the cells of a row, which are valid until the next call.
 func (t *table) split(row []byte) ([][]byte, *Rejection) {

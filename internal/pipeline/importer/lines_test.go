@@ -74,7 +74,8 @@ func TestALineIsRejectedFromOneByteBeyondTheLimitOn(t *testing.T) {
 		}
 	}
 	row := `"` + strings.Repeat("x\n", MaxLineBytes) + `"` + "\nb"
-	if got := split(t, strings.NewReader(row), true); !cmp.Equal(got, []string{"1:!too_long", fmt.Sprintf("%d:b", MaxLineBytes+2)}) {
+	if got := split(t, strings.NewReader(row), true); !cmp.Equal(got,
+		[]string{"1:!too_long", fmt.Sprintf("%d:b", MaxLineBytes+2)}) {
 		t.Errorf("a long row gives %.60v", got)
 	}
 }
@@ -101,7 +102,10 @@ func TestRowsBecomeEvents(t *testing.T) {
 		{"path,name", `"/x,""y""",a`, `{"path":"/x,\"y\"","name":"a"}`},
 		{"name", "\"a\\\nb\x01\"", `{"name":"a\\\u000ab\u0001"}`},
 		{" name , path", "a,b", `{"name":"a","path":"b"}`},
-		{single, "a,1777638896000,pro,true,5", `{"name":"a","timestamp":"1777638896000","anonymizeVisitorIds":true,"properties":{"plan":"pro","n":5}}`},
+		{
+			single, "a,1777638896000,pro,true,5",
+			`{"name":"a","timestamp":"1777638896000","anonymizeVisitorIds":true,"properties":{"plan":"pro","n":5}}`,
+		},
 		{single, "a,,true,auto,-1.5e3", `{"name":"a","anonymizeVisitorIds":"auto","properties":{"plan":true,"n":-1.5e3}}`},
 		{single, "a,,007,,1 ", `{"name":"a","properties":{"plan":"007","n":"1 "}}`},
 		{single, "a,,null,,", `{"name":"a","properties":{"plan":"null"}}`},

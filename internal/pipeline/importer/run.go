@@ -75,7 +75,9 @@ func Run(ctx context.Context, a Acceptor, opts Options) (p Progress, err error) 
 		return p, err
 	}
 	defer func() { err = errors.Join(err, r.src.Close()) }()
-	r.at = checkpoint{Version: checkpointVersion, File: r.src.identity, Target: opts.Target, DefaultTime: r.src.modified.UnixMilli()}
+	r.at = checkpoint{
+		Version: checkpointVersion, File: r.src.identity, Target: opts.Target, DefaultTime: r.src.modified.UnixMilli(),
+	}
 	if !opts.DefaultTime.IsZero() {
 		r.at.DefaultTime = opts.DefaultTime.UnixMilli()
 	}

@@ -36,18 +36,35 @@ type world struct {
 }
 
 var keys = map[string]auth.Principal{
-	"global":   {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_1", Scopes: scopes("track:events", "read:data")},
-	"limited":  {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_2", Scopes: scopes("track:events"), WebsiteID: "web_1"},
+	"global": {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_1", Scopes: scopes("track:events", "read:data")},
+	"limited": {
+		Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_2", Scopes: scopes("track:events"), WebsiteID: "web_1",
+	},
 	"readonly": {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_3", Scopes: scopes("read:data")},
-	"orphan":   {Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_4", Scopes: scopes("track:events"), WebsiteID: "web_gone"},
+	"orphan": {
+		Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_4", Scopes: scopes("track:events"), WebsiteID: "web_gone",
+	},
 }
 
 var websites = []*website.Website{
-	{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}, ClientID: "client-1", OldClientID: "client-0", OldClientIDUntil: noon.Add(time.Hour)},
-	{Record: managed.Record{ID: "web_2", OrganizationID: "org_1"}, ClientID: "client-2", Settings: website.Settings{AnonymizeVisitorIDs: "false"}},
+	{
+		Record:           managed.Record{ID: "web_1", OrganizationID: "org_1"},
+		ClientID:         "client-1",
+		OldClientID:      "client-0",
+		OldClientIDUntil: noon.Add(time.Hour),
+	},
+	{
+		Record:   managed.Record{ID: "web_2", OrganizationID: "org_1"},
+		ClientID: "client-2",
+		Settings: website.Settings{AnonymizeVisitorIDs: "false"},
+	},
 	{Record: managed.Record{ID: "web_3", OrganizationID: "org_2"}, ClientID: "client-3"},
 	{Record: managed.Record{ID: "web_4"}, ClientID: "client-4"},
-	{Record: managed.Record{ID: "web_6", OrganizationID: "org_1"}, ClientID: "client-6", Settings: website.Settings{ExcludedIPs: []string{"192.0.2.0/24"}}},
+	{
+		Record:   managed.Record{ID: "web_6", OrganizationID: "org_1"},
+		ClientID: "client-6",
+		Settings: website.Settings{ExcludedIPs: []string{"192.0.2.0/24"}},
+	},
 }
 
 func scopes(names ...string) auth.ScopeSet {
@@ -158,20 +175,75 @@ func TestEachCheckAnswersBeforeTheOnesBehindIt(t *testing.T) {
 		{"no scope and no website", "readonly", "", named("unknown"), world{}, apierr.Forbidden, []string{"key"}},
 		{"a key's unknown website", "global", "unknown", good, world{}, apierr.WebsiteNotFound, []string{"key", "website"}},
 		{"a key's foreign website", "global", "web_3", good, world{}, apierr.WebsiteNotFound, []string{"key", "website"}},
-		{"a key's website without organization", "global", "web_4", good, world{}, apierr.WebsiteNotFound, []string{"key", "website"}},
+		{
+			"a key's website without organization", "global", "web_4", good,
+			world{},
+			apierr.WebsiteNotFound,
+			[]string{"key", "website"},
+		},
 		{"a limited key's other website", "limited", "web_2", good, world{}, apierr.AccessDenied, []string{"key", "website"}},
-		{"a limited key's foreign website", "limited", "web_3", good, world{}, apierr.WebsiteNotFound, []string{"key", "website"}},
-		{"a key limited to a website that is gone", "orphan", "", good, world{}, apierr.WebsiteNotFound, []string{"key", "website"}},
-		{"one bad website in a batch", "global", "", "[" + good + "," + named("web_1") + "," + named("web_3") + "]", world{}, apierr.WebsiteNotFound, []string{"key", "website", "website"}},
+		{
+			"a limited key's foreign website", "limited", "web_3", good,
+			world{},
+			apierr.WebsiteNotFound,
+			[]string{"key", "website"},
+		},
+		{
+			"a key limited to a website that is gone", "orphan", "", good,
+			world{},
+			apierr.WebsiteNotFound,
+			[]string{"key", "website"},
+		},
+		{
+			"one bad website in a batch", "global", "", "[" + good + "," + named("web_1") + "," + named("web_3") + "]",
+			world{},
+			apierr.WebsiteNotFound,
+			[]string{"key", "website", "website"},
+		},
 		{"an unknown client", "", "unknown", good, world{}, apierr.WebsiteNotFound, []string{"client"}},
 		{"a website's id is no client id", "", "web_1", good, world{}, apierr.WebsiteNotFound, []string{"client"}},
-		{"a client without organization", "", "client-4", good, world{}, apierr.WebsiteMissingOrganization, []string{"client"}},
-		{"a client's event for another website", "", "client-1", named("client-2"), world{}, apierr.AccessDenied, []string{"client"}},
-		{"a client's event for an unknown website", "", "client-1", named("unknown"), world{}, apierr.AccessDenied, []string{"client"}},
-		{"a client's event by the private id", "", "client-1", named("web_1"), world{}, apierr.AccessDenied, []string{"client"}},
-		{"a salt that cannot be read", "global", "", visitor, world{saltErr: errDown}, apierr.ServiceUnavailable, []string{"key", "salt"}},
-		{"no acknowledgement", "global", "", visitor, world{publishErr: apierr.New(apierr.DeliveryUnavailable)}, apierr.DeliveryUnavailable, []string{"key", "salt", "publish"}},
-		{"a publisher that breaks", "global", "", good, world{publishErr: errDown}, apierr.DeliveryUnavailable, []string{"key", "publish"}},
+		{
+			"a client without organization", "", "client-4", good,
+			world{},
+			apierr.WebsiteMissingOrganization,
+			[]string{"client"},
+		},
+		{
+			"a client's event for another website", "", "client-1", named("client-2"),
+			world{},
+			apierr.AccessDenied,
+			[]string{"client"},
+		},
+		{
+			"a client's event for an unknown website", "", "client-1", named("unknown"),
+			world{},
+			apierr.AccessDenied,
+			[]string{"client"},
+		},
+		{
+			"a client's event by the private id", "", "client-1", named("web_1"),
+			world{},
+			apierr.AccessDenied,
+			[]string{"client"},
+		},
+		{
+			"a salt that cannot be read", "global", "", visitor,
+			world{saltErr: errDown},
+			apierr.ServiceUnavailable,
+			[]string{"key", "salt"},
+		},
+		{
+			"no acknowledgement", "global", "", visitor,
+			world{publishErr: apierr.New(apierr.DeliveryUnavailable)},
+			apierr.DeliveryUnavailable,
+			[]string{"key", "salt", "publish"},
+		},
+		{
+			"a publisher that breaks", "global", "", good,
+			world{publishErr: errDown},
+			apierr.DeliveryUnavailable,
+			[]string{"key", "publish"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -203,15 +275,21 @@ func TestAnEventGoesToTheWebsiteItNamesElseTheQuerysElseTheKeys(t *testing.T) {
 		{"a limited key without website", "limited", "", `{"name":"a"}`, []string{"web_1"}},
 		{"a limited key with its website", "limited", "", `{"name":"a","websiteId":"client-1"}`, []string{"web_1"}},
 		{
-			"a mixed batch", "global", "web_2", `[{"name":"a"},{"name":"b","websiteId":"web_1"},{"name":"c","websiteId":"web_1"},{"name":"d"}]`,
+			"a mixed batch", "global", "web_2",
+			`[{"name":"a"},{"name":"b","websiteId":"web_1"},{"name":"c","websiteId":"web_1"},{"name":"d"}]`,
 			[]string{"web_2", "web_1", "web_1", "web_2"},
 		},
 		{"a client by query", "", "client-1", `{"name":"a"}`, []string{"web_1"}},
 		{"a client by body", "", "", `{"name":"a","websiteId":"client-1"}`, []string{"web_1"}},
-		{"a client by the first event", "", "", `[{"name":"a","websiteId":"client-1"},{"name":"b"}]`, []string{"web_1", "web_1"}},
+		{
+			"a client by the first event", "", "", `[{"name":"a","websiteId":"client-1"},{"name":"b"}]`,
+			[]string{"web_1", "web_1"},
+		},
 		{"a client by an escaped id", "", "", `{"name":"\u0061bcdefghijk","websiteId":"client\u002d1"}`, []string{"web_1"}},
 		{"a client by a rotated id", "", "client-0", `{"name":"a","websiteId":"client-1"}`, []string{"web_1"}},
-		{"a client by the new id with an old event", "", "client-1", `{"name":"a","websiteId":"client-0"}`, []string{"web_1"}},
+		{
+			"a client by the new id with an old event", "", "client-1", `{"name":"a","websiteId":"client-0"}`, []string{"web_1"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -250,7 +328,8 @@ func TestAllProblemsOfABatchAreTold(t *testing.T) {
 	if diff := cmp.Diff([]problem{{1, "name"}, {2, "path"}, {2, "name"}}, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
-	if _, err := track(t, w.acceptor(), request("global", "", `{"name":""}`)); apierr.Of(err).Details[0].Index != apierr.NoIndex {
+	if _, err := track(t, w.acceptor(),
+		request("global", "", `{"name":""}`)); apierr.Of(err).Details[0].Index != apierr.NoIndex {
 		t.Errorf("a single event has an index: %+v", apierr.Of(err).Details)
 	}
 }
@@ -298,7 +377,8 @@ func TestRecordsKeepNothingOfTheRequest(t *testing.T) {
 	t.Parallel()
 	var w world
 	a := w.acceptor()
-	req := request("", "", `[{"name":"first","websiteId":"client-1","eventId":"e1","path":"/p","properties":{"k":1}},{"name":"second"}]`)
+	req := request("", "",
+		`[{"name":"first","websiteId":"client-1","eventId":"e1","path":"/p","properties":{"k":1}},{"name":"second"}]`)
 	if _, err := track(t, a, req); err != nil {
 		t.Fatal(err)
 	}
@@ -347,10 +427,12 @@ func TestCheckJudgesAndPublishesNothing(t *testing.T) {
 	t.Parallel()
 	var w world
 	a := w.acceptor()
-	if count, err := a.Check(t.Context(), request("global", "web_1", `[{"name":"a"},{"name":"b"}]`)); err != nil || count != 2 {
+	if count, err := a.Check(t.Context(),
+		request("global", "web_1", `[{"name":"a"},{"name":"b"}]`)); err != nil || count != 2 {
 		t.Errorf("Check() = %d, %v; want 2", count, err)
 	}
-	if _, err := a.Check(t.Context(), request("global", "web_3", `{"name":"a"}`)); !apierr.Is(err, apierr.WebsiteNotFound) {
+	if _, err := a.Check(t.Context(), request("global", "web_3", `{"name":"a"}`)); !apierr.Is(err,
+		apierr.WebsiteNotFound) {
 		t.Errorf("Check() of a foreign website = %v", err)
 	}
 	if diff := cmp.Diff([]string{"key", "website", "key", "website"}, w.asked); diff != "" {

@@ -59,7 +59,8 @@ type outcomes [numFates]int
 
 // fateOutcomes are the fates as they are counted.
 var fateOutcomes = [numFates]tally.Outcome{
-	fateTaken: tally.Accepted, fateRejected: tally.Rejected(apierr.Validation), fateBot: tally.Bot, fateExcluded: tally.Excluded,
+	fateTaken: tally.Accepted, fateRejected: tally.Rejected(apierr.Validation), fateBot: tally.Bot,
+	fateExcluded: tally.Excluded,
 	fateDeclined: tally.Declined,
 }
 

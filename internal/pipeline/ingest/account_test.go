@@ -97,7 +97,8 @@ func (c *crowd) counted(t *testing.T) (a *Acceptor, reg *prometheus.Registry, to
 	reg = prometheus.NewRegistry()
 	counts := tally.New(tally.Deps{Publisher: c, Log: slog.New(slog.DiscardHandler), Metrics: reg, Now: now})
 	a = New(Deps{
-		Access: c, Salts: salt.New(c, slog.New(slog.DiscardHandler), now), Publisher: c, Metrics: reg, Now: now, Tally: counts,
+		Access: c, Salts: salt.New(c, slog.New(slog.DiscardHandler), now), Publisher: c, Metrics: reg, Now: now,
+		Tally: counts,
 		Quota: rejecting{"org_2": apierr.QuotaExceeded},
 	})
 	return a, reg, func() map[string]int {
@@ -120,11 +121,17 @@ var endings = []struct {
 }{
 	{
 		"a key's batch for two websites and the organization",
-		request("global", "", `[{"name":"a","websiteId":"web_1"},{"name":"b","websiteId":"web_2"},{"name":"c"},{"name":"d","websiteId":"web_1"}]`), 4,
+		request("global", "",
+			`[{"name":"a","websiteId":"web_1"},{"name":"b","websiteId":"web_2"},{"name":"c"},{"name":"d","websiteId":"web_1"}]`),
+		4,
 		map[string]int{"accepted": 4},
 		map[string]int{"org_1/web_1 accepted": 2, "org_1/web_2 accepted": 1, "org_1/ accepted": 1},
 	},
-	{"a client's event", request("", "client-1", `{"name":"a"}`), 1, map[string]int{"accepted": 1}, map[string]int{"org_1/web_1 accepted": 1}},
+	{
+		"a client's event", request("", "client-1", `{"name":"a"}`), 1,
+		map[string]int{"accepted": 1},
+		map[string]int{"org_1/web_1 accepted": 1},
+	},
 	{"nobody", request("", "", `[{"name":"a"},{"name":"b"}]`), 1, map[string]int{"AUTH_REQUIRED": 1}, nil},
 	{"a forged key", request("forged", "client-1", `{"name":"a"}`), 1, map[string]int{"AUTH_REQUIRED": 1}, nil},
 	{"an unknown client", request("", "unknown", `{"name":"a"}`), 1, map[string]int{"WEBSITE_NOT_FOUND": 1}, nil},
@@ -134,7 +141,8 @@ var endings = []struct {
 		map[string]int{"org_1/web_1 VALIDATION_ERROR": 3},
 	},
 	{
-		"a bad batch of a global key for a website", request("global", "", `[{"name":"","websiteId":"web_2"},{"name":"b"}]`), 2,
+		"a bad batch of a global key for a website", request("global", "", `[{"name":"","websiteId":"web_2"},{"name":"b"}]`),
+		2,
 		map[string]int{"VALIDATION_ERROR": 2},
 		map[string]int{"org_1/web_2 VALIDATION_ERROR": 2},
 	},
@@ -158,7 +166,11 @@ var endings = []struct {
 		map[string]int{"ACCESS_DENIED": 1},
 		map[string]int{"org_1/web_1 ACCESS_DENIED": 1},
 	},
-	{"a website of nobody", request("", "client-4", `{"name":"a"}`), 1, map[string]int{"WEBSITE_MISSING_ORGANIZATION": 1}, nil},
+	{
+		"a website of nobody", request("", "client-4", `{"name":"a"}`), 1,
+		map[string]int{"WEBSITE_MISSING_ORGANIZATION": 1},
+		nil,
+	},
 	{
 		"a used up quota", request("", "client-3", `[{"name":"a"},{"name":"b"}]`), 2,
 		map[string]int{"QUOTA_EXCEEDED": 2},
@@ -285,13 +297,25 @@ func TestARequestWithoutItsBodyCountsForItsWebsite(t *testing.T) {
 		why  apierr.Code
 		told map[string]int
 	}{
-		"a client id in the query": {request("", "client-1", "ignored"), apierr.PayloadTooLarge, map[string]int{"org_1/web_1 PAYLOAD_TOO_LARGE": 1}},
-		"a key":                    {request("limited", "", ""), apierr.PayloadTooLarge, map[string]int{"org_1/web_1 PAYLOAD_TOO_LARGE": 1}},
-		"a key and a website":      {request("global", "web_2", ""), apierr.PayloadTooLarge, map[string]int{"org_1/web_2 PAYLOAD_TOO_LARGE": 1}},
-		"nobody that is known":     {request("", "unknown", ""), apierr.PayloadTooLarge, map[string]int{}},
-		"a body that is too slow":  {request("limited", "", ""), apierr.DeadlineExceeded, map[string]int{"org_1/web_1 DEADLINE_EXCEEDED": 1}},
-		"an unknown encoding":      {request("limited", "", ""), apierr.Validation, map[string]int{"org_1/web_1 VALIDATION_ERROR": 1}},
-		"a body without room":      {request("limited", "", ""), apierr.ServiceUnavailable, map[string]int{"org_1/web_1 SERVICE_UNAVAILABLE": 1}},
+		"a client id in the query": {
+			request("", "client-1", "ignored"), apierr.PayloadTooLarge, map[string]int{"org_1/web_1 PAYLOAD_TOO_LARGE": 1},
+		},
+		"a key": {
+			request("limited", "", ""), apierr.PayloadTooLarge, map[string]int{"org_1/web_1 PAYLOAD_TOO_LARGE": 1},
+		},
+		"a key and a website": {
+			request("global", "web_2", ""), apierr.PayloadTooLarge, map[string]int{"org_1/web_2 PAYLOAD_TOO_LARGE": 1},
+		},
+		"nobody that is known": {request("", "unknown", ""), apierr.PayloadTooLarge, map[string]int{}},
+		"a body that is too slow": {
+			request("limited", "", ""), apierr.DeadlineExceeded, map[string]int{"org_1/web_1 DEADLINE_EXCEEDED": 1},
+		},
+		"an unknown encoding": {
+			request("limited", "", ""), apierr.Validation, map[string]int{"org_1/web_1 VALIDATION_ERROR": 1},
+		},
+		"a body without room": {
+			request("limited", "", ""), apierr.ServiceUnavailable, map[string]int{"org_1/web_1 SERVICE_UNAVAILABLE": 1},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -325,7 +349,8 @@ func TestImportedEventsAreInTheFunnel(t *testing.T) {
 		t.Fatal(err)
 	}
 	received, ended := funnelOf(t, reg)
-	if diff := cmp.Diff(map[string]int{"accepted": 1, "VALIDATION_ERROR": 1, "DELIVERY_UNAVAILABLE": 1}, ended); received != 3 || diff != "" {
+	if diff := cmp.Diff(map[string]int{"accepted": 1, "VALIDATION_ERROR": 1, "DELIVERY_UNAVAILABLE": 1},
+		ended); received != 3 || diff != "" {
 		t.Errorf("received %d, outcomes (-want +got):\n%s", received, diff)
 	}
 }

@@ -39,7 +39,9 @@ const maxImportIDLen = 64
 // told to rejected, in order, and the others are published together. The error is
 // an API error that concerns all of them, after which none is known to be stored: the
 // key, the default website, the stores or Kafka.
-func (a *Acceptor) Import(ctx context.Context, in Import, rejected func(i int, why *apierr.Error)) (accepted int, err error) {
+func (a *Acceptor) Import(
+	ctx context.Context, in Import, rejected func(i int, why *apierr.Error),
+) (accepted int, err error) {
 	r := a.begin(Request{Route: importRoute, Key: in.Key, WebsiteID: in.WebsiteID, ID: in.ID})
 	defer a.end(ctx, r)
 	if err := r.beginImport(ctx); err != nil {
@@ -123,7 +125,8 @@ func (r *run) beginImport(ctx context.Context) error {
 		return err
 	}
 	r.records.Reset(record.Receipt{
-		Organization: r.organization, RequestID: view(r.req.ID), At: r.now, VisitorSalt: salt, Topic: record.TopicEventsBackfill,
+		Organization: r.organization, RequestID: view(r.req.ID), At: r.now, VisitorSalt: salt,
+		Topic: record.TopicEventsBackfill,
 	})
 	return nil
 }

@@ -15,8 +15,9 @@ import (
 // importOf makes an Import of texts.
 func importOf(key, websiteID string, events ...string) Import {
 	in := Import{
-		Key: []byte(key), WebsiteID: []byte(websiteID), ID: []byte("import-1"), DefaultTime: noon.AddDate(-1, 0, 0).UnixMilli(),
-		AppendID: func(dst []byte, i int) []byte { return fmt.Appendf(dst, "line-%d", i) },
+		Key: []byte(key), WebsiteID: []byte(websiteID), ID: []byte("import-1"),
+		DefaultTime: noon.AddDate(-1, 0, 0).UnixMilli(),
+		AppendID:    func(dst []byte, i int) []byte { return fmt.Appendf(dst, "line-%d", i) },
 	}
 	for _, e := range events {
 		in.Events = append(in.Events, []byte(e))
@@ -49,7 +50,10 @@ func TestAnImportedEventStandsForItself(t *testing.T) {
 	if err != nil || accepted != 3 {
 		t.Fatalf("%d were accepted, %v", accepted, err)
 	}
-	want := []string{"1 " + string(apierr.Validation), "2 " + string(apierr.Validation), "3 " + string(apierr.Validation), "5 " + string(apierr.WebsiteNotFound), "6 " + string(apierr.PayloadTooLarge)}
+	want := []string{
+		"1 " + string(apierr.Validation), "2 " + string(apierr.Validation), "3 " + string(apierr.Validation),
+		"5 " + string(apierr.WebsiteNotFound), "6 " + string(apierr.PayloadTooLarge),
+	}
 	if diff := cmp.Diff(want, rejected); diff != "" {
 		t.Error(diff)
 	}
@@ -83,7 +87,8 @@ func TestAnImportedEventStandsForItself(t *testing.T) {
 func TestAnEventOfTodayIsImportedIntoTheBackfillTopicToo(t *testing.T) {
 	t.Parallel()
 	w := &world{}
-	if n, _, err := w.try(t, importOf("limited", "", fmt.Sprintf(`{"name":"a","timestamp":%d}`, noon.UnixMilli()))); n != 1 || err != nil {
+	if n, _, err := w.try(t,
+		importOf("limited", "", fmt.Sprintf(`{"name":"a","timestamp":%d}`, noon.UnixMilli()))); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	if w.published[0].Topic != record.TopicEventsBackfill || string(w.published[0].Key) != "web_1" {
@@ -94,7 +99,8 @@ func TestAnEventOfTodayIsImportedIntoTheBackfillTopicToo(t *testing.T) {
 func TestAKeyLimitedToOneWebsiteImportsForNoOther(t *testing.T) {
 	t.Parallel()
 	w := &world{}
-	n, rejected, err := w.try(t, importOf("limited", "", `{"name":"a","websiteId":"web_2"}`, `{"name":"b","websiteId":"client-1"}`))
+	n, rejected, err := w.try(t,
+		importOf("limited", "", `{"name":"a","websiteId":"web_2"}`, `{"name":"b","websiteId":"client-1"}`))
 	if n != 1 || err != nil || !cmp.Equal(rejected, []string{"0 " + string(apierr.AccessDenied)}) {
 		t.Errorf("%d were accepted, refused were %v, %v", n, rejected, err)
 	}

@@ -21,8 +21,9 @@ import (
 // limited returns an acceptor that limits.
 func (w *world) limited(p Publisher, limits config.Limits) *Acceptor {
 	return New(Deps{
-		Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), time.Now), Publisher: p, Metrics: prometheus.NewRegistry(),
-		Limits: ratelimit.New(limits, ratelimit.Deps{}), Now: func() time.Time { return noon },
+		Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), time.Now), Publisher: p,
+		Metrics: prometheus.NewRegistry(),
+		Limits:  ratelimit.New(limits, ratelimit.Deps{}), Now: func() time.Time { return noon },
 	})
 }
 
@@ -40,21 +41,51 @@ func TestWhoeverSendsIsCounted(t *testing.T) {
 		want        apierr.Code // of the next one; empty for none
 	}{
 		{"a key", request("global", "", good), request("global", "", good), apierr.RateLimited},
-		{"a key from elsewhere", from("192.0.2.1", request("global", "", good)), from("192.0.2.2", request("global", "", good)), apierr.RateLimited},
+		{
+			"a key from elsewhere", from("192.0.2.1", request("global", "", good)),
+			from("192.0.2.2", request("global", "", good)), apierr.RateLimited,
+		},
 		{"a key to another website", request("global", "web_1", good), request("global", "web_2", good), apierr.RateLimited},
 		{"another key", request("global", "", good), request("limited", "", good), ""},
-		{"a website from one address", from("192.0.2.1", request("", "client-1", good)), from("192.0.2.1", request("", "client-1", good)), apierr.RateLimited},
-		{"a website by its id before", from("192.0.2.1", request("", "client-1", good)), from("192.0.2.1", request("", "client-0", good)), apierr.RateLimited},
-		{"a website by the body", from("192.0.2.1", request("", "client-1", good)), from("192.0.2.1", request("", "", `{"name":"a","websiteId":"client-1"}`)), apierr.RateLimited},
-		{"a website from another address", from("192.0.2.1", request("", "client-1", good)), from("192.0.2.2", request("", "client-1", good)), ""},
-		{"another website", from("192.0.2.1", request("", "client-1", good)), from("192.0.2.1", request("", "client-2", good)), ""},
-		{"ids that are tried out", from("192.0.2.1", request("", "one", good)), from("192.0.2.1", request("", "two", good)), apierr.RateLimited},
+		{
+			"a website from one address", from("192.0.2.1", request("", "client-1", good)),
+			from("192.0.2.1", request("", "client-1", good)), apierr.RateLimited,
+		},
+		{
+			"a website by its id before", from("192.0.2.1", request("", "client-1", good)),
+			from("192.0.2.1", request("", "client-0", good)), apierr.RateLimited,
+		},
+		{
+			"a website by the body", from("192.0.2.1", request("", "client-1", good)),
+			from("192.0.2.1", request("", "", `{"name":"a","websiteId":"client-1"}`)), apierr.RateLimited,
+		},
+		{
+			"a website from another address", from("192.0.2.1", request("", "client-1", good)),
+			from("192.0.2.2", request("", "client-1", good)), "",
+		},
+		{
+			"another website", from("192.0.2.1", request("", "client-1", good)),
+			from("192.0.2.1", request("", "client-2", good)), "",
+		},
+		{
+			"ids that are tried out", from("192.0.2.1", request("", "one", good)), from("192.0.2.1", request("", "two", good)),
+			apierr.RateLimited,
+		},
 		{"after a bad body", request("global", "", bad), request("global", "", good), apierr.RateLimited},
 		{"a bad body", request("global", "", good), request("global", "", bad), apierr.RateLimited},
 		{"after a key without scope", request("readonly", "", good), request("readonly", "", good), apierr.RateLimited},
-		{"keys that are tried out", from("192.0.2.1", request("forged", "", good)), from("192.0.2.1", request("made-up", "", good)), apierr.RateLimited},
-		{"a key beside one that was tried out", from("192.0.2.1", request("forged", "", good)), from("192.0.2.1", request("global", "", good)), ""},
-		{"a website beside a key that was tried out", from("192.0.2.1", request("forged", "", good)), from("192.0.2.1", request("", "client-1", good)), ""},
+		{
+			"keys that are tried out", from("192.0.2.1", request("forged", "", good)),
+			from("192.0.2.1", request("made-up", "", good)), apierr.RateLimited,
+		},
+		{
+			"a key beside one that was tried out", from("192.0.2.1", request("forged", "", good)),
+			from("192.0.2.1", request("global", "", good)), "",
+		},
+		{
+			"a website beside a key that was tried out", from("192.0.2.1", request("forged", "", good)),
+			from("192.0.2.1", request("", "client-1", good)), "",
+		},
 		{"nobody", request("", "", good), request("", "", good), apierr.AuthRequired},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -108,7 +139,8 @@ func TestTwentyRequestsOfAKeyAreUnderWayAtMost(t *testing.T) {
 		<-g.arrived
 	}
 	err := track()
-	if f := apierr.Of(err); f == nil || f.Code != apierr.RateLimited || f.Message != "Too many concurrent API key requests" {
+	if f := apierr.Of(err); f == nil || f.Code != apierr.RateLimited ||
+		f.Message != "Too many concurrent API key requests" {
 		t.Errorf("the 21st: %v", err)
 	}
 	close(g.open)
@@ -130,16 +162,19 @@ func TestClientIDsThatAreTriedOutAreNotLookedUpForEver(t *testing.T) {
 	cfg := config.Default().Limits
 	cfg.Track = 3
 	a := w.limited(w, cfg)
-	a.deps.Tally = tally.New(tally.Deps{Publisher: w, Log: slog.New(slog.DiscardHandler)}) // asks whose a rejected request is
+	// asks whose a rejected request is
+	a.deps.Tally = tally.New(tally.Deps{Publisher: w, Log: slog.New(slog.DiscardHandler)})
 	for i := range 10 {
 		want := apierr.WebsiteNotFound
 		if i >= cfg.Track {
 			want = apierr.RateLimited
 		}
-		if _, err := track(t, a, from("192.0.2.1", request("", fmt.Sprint("made-up-", i), `{"name":"a"}`))); !apierr.Is(err, want) {
+		if _, err := track(t, a,
+			from("192.0.2.1", request("", fmt.Sprint("made-up-", i), `{"name":"a"}`))); !apierr.Is(err, want) {
 			t.Errorf("request %d: %v, want %s", i+1, err, want)
 		}
-		a.Reject(t.Context(), from("192.0.2.2", request("", fmt.Sprint("unread-", i), "")), apierr.New(apierr.PayloadTooLarge))
+		a.Reject(t.Context(), from("192.0.2.2", request("", fmt.Sprint("unread-", i), "")),
+			apierr.New(apierr.PayloadTooLarge))
 	}
 	if n := len(w.asked); n != 2*cfg.Track {
 		t.Errorf("%d look-ups, want %d", n, 2*cfg.Track)

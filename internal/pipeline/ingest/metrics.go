@@ -24,16 +24,20 @@ func newMetrics(reg prometheus.Registerer) metrics {
 	m := metrics{
 		received: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_ingest_events_received_total",
-			Help: "Events of the requests that ended, by route: those of millrace_ingest_events_total, all outcomes together. A request that was refused before its events could be counted is one.",
+			Help: "Events of the requests that ended, by route: those of millrace_ingest_events_total, all outcomes " +
+				"together. A request that was refused before its events could be counted is one.",
 		}, []string{"route"}),
 		ended: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_ingest_events_total",
-			Help: "What became of the events that were received, each in one outcome, by route: accepted (acknowledged by Kafka, duplicates included), bot, excluded, declined (the browser asks not to be tracked), or the code with which it or its request was refused.",
+			Help: "What became of the events that were received, each in one outcome, by route: accepted (acknowledged by " +
+				"Kafka, duplicates included), bot, excluded, declined (the browser asks not to be tracked), or the code with " +
+				"which it or its request was refused.",
 		}, []string{"route", "outcome"}),
 		routes: map[string]*funnel{},
 		unconfirmed: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_ingest_events_unconfirmed_total",
-			Help: "Events that may be stored although their request was refused with DELIVERY_UNAVAILABLE, because not every acknowledgement arrived in time.",
+			Help: "Events that may be stored although their request was refused with DELIVERY_UNAVAILABLE, because not every " +
+				"acknowledgement arrived in time.",
 		}),
 		bots: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_ingest_events_bots_total",
@@ -41,7 +45,8 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		}, []string{"kind"}),
 		renamed: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_ingest_events_renamed_total",
-			Help: "Events and errors stored under the name (other), because their website had more names that day than ingest.max_names.",
+			Help: "Events and errors stored under the name (other), because their website had more names that day than " +
+				"ingest.max_names.",
 		}),
 		rejected: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_ingest_requests_refused_total",
@@ -49,7 +54,9 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		}, []string{"step", "code"}),
 	}
 	for _, r := range []*Route{Track, Page, Batch, Vitals, Errors, Engagement, Identify, PixelPage} {
-		m.routes[r.Name] = &funnel{m.received.WithLabelValues(r.Name), m.ended.WithLabelValues(r.Name, tally.Accepted.String())}
+		m.routes[r.Name] = &funnel{
+			m.received.WithLabelValues(r.Name), m.ended.WithLabelValues(r.Name, tally.Accepted.String()),
+		}
 	}
 	return m
 }

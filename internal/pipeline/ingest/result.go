@@ -32,7 +32,9 @@ const (
 
 // result says what became of the request.
 func (r *run) result() Result {
-	res := Result{Count: r.taken, Silent: r.silent || r.taken == 0 && r.client() && !slices.Contains(r.fates, fateRejected)}
+	res := Result{
+		Count: r.taken, Silent: r.silent || r.taken == 0 && r.client() && !slices.Contains(r.fates, fateRejected),
+	}
 	if r.req.Route.Each && !res.Silent {
 		res.Items = r.items()
 	}
@@ -57,7 +59,8 @@ func (r *run) items() []Item {
 		if p.Message == event.UnknownType {
 			it.Outcome = UnknownType
 		}
-		it.Problems = append(it.Problems, apierr.Detail{Index: apierr.NoIndex, Field: p.Field, Rule: string(p.Rule), Message: p.Message})
+		it.Problems = append(it.Problems,
+			apierr.Detail{Index: apierr.NoIndex, Field: p.Field, Rule: string(p.Rule), Message: p.Message})
 	}
 	return items
 }

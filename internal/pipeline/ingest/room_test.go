@@ -37,6 +37,7 @@ type scale struct {
 	gate    *admission.Gate
 	alive   int64 // at most
 	claimed int64
+	forced  uint32 // collections that were asked for until then
 	windows []int
 	until   []time.Time // deadlines of the contexts; zero for none
 	from    int         // the window that fails first
@@ -45,7 +46,7 @@ type scale struct {
 
 func (s *scale) Publish(ctx context.Context, recs []record.Record) error {
 	s.alive = max(s.alive, alive())
-	s.claimed = s.gate.Used()
+	s.claimed, s.forced = s.gate.Used(), heap().NumForcedGC
 	end, _ := ctx.Deadline()
 	s.windows, s.until = append(s.windows, len(recs)), append(s.until, end)
 	if len(s.windows) <= s.from {
@@ -57,9 +58,13 @@ func (s *scale) Publish(ctx context.Context, recs []record.Record) error {
 func alive() int64 {
 	runtime.GC()
 	runtime.GC() // and what pools keep
-	var m runtime.MemStats
+	return int64(heap().HeapAlloc)
+}
+
+// heap is what the runtime tells of the heap.
+func heap() (m runtime.MemStats) {
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
+	return m
 }
 
 // repeated is a batch of so many of an event.
@@ -83,7 +88,10 @@ func TestWhatARequestClaimsCoversWhatItTakes(t *testing.T) { //nolint:parallelte
 		{"5,000 vitals", Vitals, repeated(`{"timestamp":1772366400000,"metricName":"LCP","metricValue":1,"path":"/"}`, 5000)},
 		{"5,000 page events", Batch, repeated(`{"type":"track","eventId":"e","anonymousId":"a","sessionId":"s","timestamp":1772366400000,"name":"screen_view","path":"https://x.example/"}`, 5000)},
 		{"a text full of braces", Track, `{"name":"a","properties":{"t":"` + strings.Repeat("{", 30_000) + `"}}`},
-		{"6,000 events and a text full of braces", Track, repeated(`{"name":"a"}`, 6000)[:6000*13] + `,{"name":"a","t":"` + strings.Repeat("{", 1_900_000) + `"}]`},
+		{
+			"6,000 events and a text full of braces", Track,
+			repeated(`{"name":"a"}`, 6000)[:6000*13] + `,{"name":"a","t":"` + strings.Repeat("{", 1_900_000) + `"}]`,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &scale{}
@@ -105,6 +113,36 @@ func TestWhatARequestClaimsCoversWhatItTakes(t *testing.T) { //nolint:parallelte
 			if gate.Used() != 0 {
 				t.Errorf("%d bytes are claimed afterwards", gate.Used())
 			}
+		})
+	}
+}
+
+// One request after another takes the room of the one before: what that leaves behind must
+// not be memory any more by then, nor wait in a pool.
+//
+//nolint:paralleltest // the heap is the process's
+func TestAVeryLargeClaimEndsOnceTheCollectorHasBeenThrough(t *testing.T) {
+	for _, tc := range []struct { //nolint:paralleltest // see above
+		events    int
+		collected bool
+	}{{30_000, false}, {100_000, true}} {
+		t.Run(fmt.Sprint(tc.events), func(t *testing.T) {
+			s := &scale{}
+			a, gate := gated(&world{}, s, 512<<20)
+			s.gate = gate
+			req := request("global", "web_1", repeated(`{"name":"a"}`, tc.events))
+			before := alive()
+			if _, err := a.Accept(t.Context(), req); err != nil {
+				t.Fatal(err)
+			}
+			after := heap()
+			if got := after.NumForcedGC > s.forced; got != tc.collected || got != (s.claimed > collectBytes) {
+				t.Errorf("of %d claimed bytes: collected is %t, want %t", s.claimed, got, tc.collected)
+			}
+			if left := int64(after.HeapAlloc) - before; tc.collected && left > 4<<20 {
+				t.Errorf("%d bytes are left although nothing is claimed for them", left)
+			}
+			runtime.KeepAlive(a)
 		})
 	}
 }
@@ -142,7 +180,8 @@ func TestVeryManyEventsArePublishedAWindowAtATime(t *testing.T) {
 		s := &scale{}
 		a, gate := gated(&world{}, s, 512<<20)
 		s.gate = gate
-		if n, err := track(t, a, request("global", "web_1", repeated(`{"name":"a"}`, tc.events))); err != nil || n != tc.events {
+		if n, err := track(t, a,
+			request("global", "web_1", repeated(`{"name":"a"}`, tc.events))); err != nil || n != tc.events {
 			t.Errorf("%d events: %d are taken, %v", tc.events, n, err)
 		}
 		if fmt.Sprint(s.windows) != fmt.Sprint(tc.want) {
@@ -167,7 +206,8 @@ func TestAllWindowsOfARequestShareItsDeadline(t *testing.T) {
 	s := &scale{from: 2, err: apierr.Wrap(apierr.DeliveryUnavailable, errors.New("no"))}
 	a, gate := gated(&world{}, s, 512<<20)
 	s.gate, a.deps.Deadline = gate, time.Hour
-	if _, err := track(t, a, request("global", "web_1", repeated(`{"name":"a"}`, 4*window))); !apierr.Is(err, apierr.DeliveryUnavailable) {
+	if _, err := track(t, a, request("global", "web_1", repeated(`{"name":"a"}`, 4*window))); !apierr.Is(err,
+		apierr.DeliveryUnavailable) {
 		t.Error(err)
 	}
 	if len(s.until) != 3 || s.until[0].IsZero() || s.until[0] != s.until[1] || s.until[0] != s.until[2] {

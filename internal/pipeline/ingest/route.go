@@ -32,7 +32,9 @@ var (
 	Vitals     = &Route{Name: "vitals", Form: event.Vitals, Shape: event.Many, Family: ratelimit.Vitals}
 	Errors     = &Route{Name: "errors", Form: event.Errors, Shape: event.Many, Family: ratelimit.Errors}
 	Engagement = &Route{Name: "engagement", Form: event.Engagements, Shape: event.Many, Family: ratelimit.Engagement}
-	Identify   = &Route{Name: "identify", Form: event.Identities, Shape: event.One, BodyID: true, OfWebsite: true, Family: ratelimit.Identify}
+	Identify   = &Route{
+		Name: "identify", Form: event.Identities, Shape: event.One, BodyID: true, OfWebsite: true, Family: ratelimit.Identify,
+	}
 )
 
 // The routes of the pixel, by the type of its event.

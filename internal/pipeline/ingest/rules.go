@@ -57,7 +57,8 @@ func below(host, domain string) bool {
 // brackets of an address.
 func hostOf(origin []byte) (host string, ok bool) {
 	scheme, rest, ok := bytes.Cut(origin, []byte("://"))
-	if !ok || len(scheme) == 0 || len(rest) == 0 || len(rest) > website.MaxDomainLen+len(":65535") || bytes.ContainsAny(rest, "/?#@\\ ") {
+	if !ok || len(scheme) == 0 || len(rest) == 0 || len(rest) > website.MaxDomainLen+len(":65535") ||
+		bytes.ContainsAny(rest, "/?#@\\ ") {
 		return "", false
 	}
 	if rest[0] == '[' {

@@ -81,7 +81,9 @@ func TestPagesOfTheWebsiteMaySendForItAndOthersMayNot(t *testing.T) {
 
 func TestAWebsiteTakesEventsOnlyFromTheAddressesItLists(t *testing.T) {
 	t.Parallel()
-	w := &website.Website{Settings: website.Settings{AllowedIPs: []string{"192.0.2.7", "198.51.100.0/24", "2001:db8::/32", "what?"}}}
+	w := &website.Website{
+		Settings: website.Settings{AllowedIPs: []string{"192.0.2.7", "198.51.100.0/24", "2001:db8::/32", "what?"}},
+	}
 	for addr, want := range map[string]bool{
 		"192.0.2.7": true, "192.0.2.8": false, "198.51.100.0": true, "198.51.100.255": true, "198.51.101.0": false,
 		"2001:db8:ffff::1": true, "2001:db9::1": false, "::ffff:192.0.2.7": true,
@@ -105,7 +107,12 @@ var ruled = []*website.Website{
 			ExcludedPaths: []string{"/admin/**"}, MaskPatterns: []string{"/users/*"}, AnonymizeVisitorIDs: "auto",
 		},
 	},
-	{Record: managed.Record{ID: "web_b", OrganizationID: "org_1", Version: 1}, ClientID: "client-b", Domain: "example.com", Settings: website.Settings{KeepBots: true}},
+	{
+		Record:   managed.Record{ID: "web_b", OrganizationID: "org_1", Version: 1},
+		ClientID: "client-b",
+		Domain:   "example.com",
+		Settings: website.Settings{KeepBots: true},
+	},
 }
 
 func init() { websites = append(websites, ruled...) } //nolint:gochecknoinits // more rows of a table
@@ -120,12 +127,14 @@ func (w *world) enriching(t *testing.T) *Acceptor {
 	t.Cleanup(e.Close)
 	now := func() time.Time { return noon }
 	return New(Deps{
-		Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), now), Publisher: w, Metrics: prometheus.NewRegistry(), Now: now, Enrich: e,
+		Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), now), Publisher: w, Metrics: prometheus.NewRegistry(),
+		Now: now, Enrich: e,
 	})
 }
 
 const (
-	chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"
+	chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 " +
+		"Safari/537.36"
 	gptBot = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)"
 )
 
@@ -142,21 +151,47 @@ func TestWhatAClientSendsIsScreenedAndWhatAKeySendsIsNot(t *testing.T) {
 		{"a bot with a key", "global", "client-r", "192.0.2.1", "", gptBot, `{"name":"a"}`, Track, Result{Count: 1}},
 		{"a bot that the website keeps", "", "client-b", "192.0.2.1", "", gptBot, `{"name":"a"}`, Track, Result{Count: 1}},
 		{"curl", "", "client-b", "192.0.2.1", "", "curl/8.5.0", `{"name":"a"}`, Track, Result{Count: 1}},
-		{"an excluded address", "", "client-r", "192.0.2.66", "https://a.example.net", chrome, `{"name":"a"}`, Track, Result{Silent: true}},
-		{"an excluded address with a key", "global", "client-r", "192.0.2.66", "", chrome, `{"name":"a"}`, Track, Result{Count: 1}},
-		{"an excluded path", "", "client-r", "192.0.2.1", "https://a.example.net", chrome, page, Page, Result{Silent: true, Type: "track"}},
-		{"an excluded path with a key", "global", "client-r", "192.0.2.1", "", chrome, `[{"name":"a","path":"/admin/x"},{"name":"b"}]`, Track, Result{Count: 1}},
-		{"nothing but excluded paths with a key", "global", "client-r", "192.0.2.1", "", chrome, `{"name":"a","path":"/admin/x"}`, Track, Result{}},
-		{"some of a batch", "", "client-r", "192.0.2.1", "https://a.example.net", chrome, "[" + page + `,{"eventId":"f","name":"x"}]`, Batch, Result{
-			Count: 1, Type: "track", Items: []Item{{Type: "track", EventID: "e"}, {Type: "track", EventID: "f"}},
-		}},
-		{"a bot's batch", "", "client-r", "192.0.2.1", "https://a.example.net", gptBot, "[" + page + "]", Batch, Result{Silent: true, Type: "track"}},
+		{
+			"an excluded address", "", "client-r", "192.0.2.66", "https://a.example.net", chrome, `{"name":"a"}`, Track,
+			Result{Silent: true},
+		},
+		{
+			"an excluded address with a key", "global", "client-r", "192.0.2.66", "", chrome, `{"name":"a"}`, Track,
+			Result{Count: 1},
+		},
+		{
+			"an excluded path", "", "client-r", "192.0.2.1", "https://a.example.net", chrome, page, Page,
+			Result{Silent: true, Type: "track"},
+		},
+		{
+			"an excluded path with a key", "global", "client-r", "192.0.2.1", "", chrome,
+			`[{"name":"a","path":"/admin/x"},{"name":"b"}]`, Track,
+			Result{Count: 1},
+		},
+		{
+			"nothing but excluded paths with a key", "global", "client-r", "192.0.2.1", "", chrome,
+			`{"name":"a","path":"/admin/x"}`,
+			Track,
+			Result{},
+		},
+		{
+			"some of a batch", "", "client-r", "192.0.2.1", "https://a.example.net", chrome,
+			"[" + page + `,{"eventId":"f","name":"x"}]`, Batch,
+			Result{
+				Count: 1, Type: "track", Items: []Item{{Type: "track", EventID: "e"}, {Type: "track", EventID: "f"}},
+			},
+		},
+		{
+			"a bot's batch", "", "client-r", "192.0.2.1", "https://a.example.net", gptBot, "[" + page + "]", Batch,
+			Result{Silent: true, Type: "track"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			w := &world{}
 			req := request(tc.key, tc.site, tc.body)
-			req.Route, req.Origin, req.UserAgent, req.Addr = tc.route, []byte(tc.origin), []byte(tc.agent), netip.MustParseAddr(tc.from)
+			req.Route, req.Origin, req.UserAgent, req.Addr = tc.route, []byte(tc.origin), []byte(tc.agent),
+				netip.MustParseAddr(tc.from)
 			got, err := w.enriching(t).Accept(t.Context(), req)
 			if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 				t.Errorf("Accept() = %v (-want +got):\n%s", err, diff)
@@ -180,7 +215,9 @@ func TestOriginAndAddressAreLookedAtOnlyOfClients(t *testing.T) {
 		{"global", "203.0.113.1", "https://evil.test", ""},
 	} {
 		for _, route := range []*Route{Track, Vitals, Errors, Engagement, Batch, Page, Identify, PixelPage} {
-			body := map[event.Shape]string{event.One: bodies[route.Form], event.OneOrMany: bodies[route.Form], event.Many: "[" + bodies[route.Form] + "]"}[route.Shape]
+			body := map[event.Shape]string{
+				event.One: bodies[route.Form], event.OneOrMany: bodies[route.Form], event.Many: "[" + bodies[route.Form] + "]",
+			}[route.Shape]
 			w := &world{}
 			req := request(tc.key, "client-r", body)
 			req.Route, req.Origin, req.Addr = route, []byte(tc.origin), netip.MustParseAddr(tc.from)
@@ -224,7 +261,8 @@ func TestAnIdentityIsAWebsites(t *testing.T) {
 		if f := apierr.Of(err); (f == nil) != (tc.want == "") || f != nil && f.Code != tc.want {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}
-		if f := apierr.Of(err); f != nil && f.Code == apierr.Validation && (f.Details[0].Field != "websiteId" || f.Message != missingWebsite) {
+		if f := apierr.Of(err); f != nil && f.Code == apierr.Validation &&
+			(f.Details[0].Field != "websiteId" || f.Message != missingWebsite) {
 			t.Errorf("%s: %+v", tc.name, f)
 		}
 	}
@@ -260,8 +298,9 @@ func TestLongTextsAreCutWhereRecordsEnd(t *testing.T) {
 		form *event.Form
 		text event.PageText
 	}{
-		"message": {event.Errors, event.Message}, "stack": {event.Errors, event.Stack}, "filename": {event.Errors, event.Filename},
-		"title": {event.Pages, event.Title}, "href": {event.Pages, event.Href}, "text": {event.Pages, event.LinkText},
+		"message": {event.Errors, event.Message}, "stack": {event.Errors, event.Stack},
+		"filename": {event.Errors, event.Filename},
+		"title":    {event.Pages, event.Title}, "href": {event.Pages, event.Href}, "text": {event.Pages, event.LinkText},
 		"utm_source": {event.Pages, event.UTMSource}, "language": {event.Pages, event.Language},
 	} {
 		f, _ := row.form.Field(name)

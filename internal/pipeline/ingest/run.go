@@ -77,7 +77,7 @@ func (a *Acceptor) begin(req Request) *run {
 
 func (a *Acceptor) end(ctx context.Context, r *run) {
 	r.lease.Release(ctx)
-	r.claim.Release(!r.unsure)
+	r.leaveRoom()
 	r.lease, r.limits, r.claim = ratelimit.Lease{}, nil, admission.Claim{}
 	r.site, r.noSite = nil, nil
 	r.receipt, r.built, r.at, r.unsure = record.Receipt{}, 0, 0, false

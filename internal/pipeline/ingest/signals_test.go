@@ -36,11 +36,15 @@ func TestWhoDeclinesIsNotCollected(t *testing.T) {
 		signals website.Signals
 		taken   int
 	}{
-		"a browser that says nothing":                 {true, "", website.Signals{}, 2},
-		"Global Privacy Control":                      {true, "", website.Signals{GlobalPrivacyControl: true}, 0},
-		"Do Not Track":                                {true, "", website.Signals{DoNotTrack: true}, 0},
-		"a website that does not honour them":         {false, "", website.Signals{GlobalPrivacyControl: true, DoNotTrack: true}, 2},
-		"a server, whose headers are not a visitor's": {true, "global", website.Signals{GlobalPrivacyControl: true, DoNotTrack: true}, 2},
+		"a browser that says nothing": {true, "", website.Signals{}, 2},
+		"Global Privacy Control":      {true, "", website.Signals{GlobalPrivacyControl: true}, 0},
+		"Do Not Track":                {true, "", website.Signals{DoNotTrack: true}, 0},
+		"a website that does not honour them": {
+			false, "", website.Signals{GlobalPrivacyControl: true, DoNotTrack: true}, 2,
+		},
+		"a server, whose headers are not a visitor's": {
+			true, "global", website.Signals{GlobalPrivacyControl: true, DoNotTrack: true}, 2,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

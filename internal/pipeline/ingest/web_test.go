@@ -25,7 +25,8 @@ func (w *world) located(t *testing.T) *Acceptor {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "places.mmdb")
 	enrichtest.Write(t, file, map[string]mmdbtype.Map{
-		"192.0.2.0/25": enrichtest.MaxMind("US", "Ohio", "Dayton"), "192.0.2.128/25": enrichtest.MaxMind("AT", "Tyrol", "Hall"),
+		"192.0.2.0/25":   enrichtest.MaxMind("US", "Ohio", "Dayton"),
+		"192.0.2.128/25": enrichtest.MaxMind("AT", "Tyrol", "Hall"),
 	})
 	e, err := enrich.New(enrich.Config{GeoFiles: []string{file}}, enrich.Deps{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -34,14 +35,16 @@ func (w *world) located(t *testing.T) *Acceptor {
 	t.Cleanup(e.Close)
 	now := func() time.Time { return noon }
 	return New(Deps{
-		Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), now), Publisher: w, Metrics: prometheus.NewRegistry(), Now: now, Enrich: e,
+		Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), now), Publisher: w, Metrics: prometheus.NewRegistry(),
+		Now: now, Enrich: e,
 	})
 }
 
 // fromBrowser is a request of the ruled website's pages.
 func fromBrowser(route *Route, addr, body string) Request {
 	req := request("", "client-r", body)
-	req.Route, req.Addr, req.UserAgent, req.Origin = route, netip.MustParseAddr(addr), []byte(chrome), []byte("https://a.example.net")
+	req.Route, req.Addr, req.UserAgent, req.Origin = route, netip.MustParseAddr(addr), []byte(chrome),
+		[]byte("https://a.example.net")
 	return req
 }
 

@@ -114,7 +114,11 @@ func TestCoverageOfEntries(t *testing.T) {
 			Findings{Lost: []Span{span(10, 14), span(15, 19)}, Gaps: []Gap{{Cursor{1, 20}, Cursor{1, 25}}}, End: Cursor{1, 40}},
 		},
 		"what was skipped at the end is lost and no gap": {
-			Cursor{1, 0}, Cursor{1, 20}, []Entry{settled(1, 0, 9), gone(10, 19)}, false, Findings{Lost: []Span{span(10, 19)}, End: Cursor{1, 20}},
+			Cursor{1, 0},
+			Cursor{1, 20},
+			[]Entry{settled(1, 0, 9), gone(10, 19)},
+			false,
+			Findings{Lost: []Span{span(10, 19)}, End: Cursor{1, 20}},
 		},
 		"a partition that waits for the skip has no gap": {
 			Cursor{1, 0}, Cursor{1, 10}, []Entry{settled(1, 0, 9), gone(10, 19)}, false, Findings{End: Cursor{1, 10}},
@@ -230,7 +234,8 @@ func distinct(entries []Entry) []Entry {
 }
 
 func order(a, b Entry) int {
-	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Span.First, b.Span.First), cmp.Compare(a.Span.Last, b.Span.Last))
+	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Span.First, b.Span.First),
+		cmp.Compare(a.Span.Last, b.Span.Last))
 }
 
 // after is what Store.Entries promises.

@@ -9,7 +9,8 @@ func TestTokenNamesTopicPartitionRangeAndMonth(t *testing.T) {
 	if got := BlockInsertToken(2, id, 7, Span{First: 10, Last: 42}, 202612); got != want {
 		t.Errorf("BlockInsertToken() = %s, want %s", got, want)
 	}
-	if got := GapInsertToken(2, id, 7, Span{First: 10, Last: 42}); got != "2:deadbeef-0001-0002-0003-000400050006:7:10-42:gap" {
+	if got := GapInsertToken(2, id, 7,
+		Span{First: 10, Last: 42}); got != "2:deadbeef-0001-0002-0003-000400050006:7:10-42:gap" {
 		t.Errorf("GapInsertToken() = %s", got)
 	}
 }

@@ -44,7 +44,8 @@ func (r *Reconciler) agree(ctx context.Context) error {
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b due) int { return cmp.Or(cmp.Compare(b.first(), a.first()), a.waited().Compare(b.waited())) })
+	slices.SortFunc(all,
+		func(a, b due) int { return cmp.Or(cmp.Compare(b.first(), a.first()), a.waited().Compare(b.waited())) })
 	turns := len(all)
 	defer func() { r.metrics.overdue.Set(float64(turns)) }()
 	all = all[:min(len(all), r.cfg.Pairs)]

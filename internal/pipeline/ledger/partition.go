@@ -97,7 +97,8 @@ func (r *Reconciler) cover(ctx context.Context, at *Settled) error {
 		}
 	}
 	for _, g := range s.gaps {
-		r.deps.Log.LogAttrs(ctx, slog.LevelError, "committed offsets are in no entry of the ledger", append(where(p, g.Span()), slog.Int64("epoch", g.From.Epoch))...)
+		r.deps.Log.LogAttrs(ctx, slog.LevelError, "committed offsets are in no entry of the ledger",
+			append(where(p, g.Span()), slog.Int64("epoch", g.From.Epoch))...)
 	}
 	return nil
 }
@@ -190,7 +191,8 @@ func (r *Reconciler) report(ctx context.Context, p Partition, f *Findings) {
 	}
 	for i := range f.Miscounts {
 		r.metrics.miscounts.Inc()
-		log.LogAttrs(ctx, slog.LevelError, "the counts of an entry do not add up to its length", where(p, f.Miscounts[i].Span)...)
+		log.LogAttrs(ctx, slog.LevelError, "the counts of an entry do not add up to its length",
+			where(p, f.Miscounts[i].Span)...)
 	}
 	for _, l := range f.Lost {
 		r.metrics.lost.Add(float64(l.Len()))

@@ -179,10 +179,12 @@ func TestAGapIsToldEachRoundUntilItIsCovered(t *testing.T) {
 	for i := range 2 {
 		w.log.Reset()
 		w.round(t, 30)
-		if got := w.log.String(); !strings.Contains(got, "level=ERROR") || !strings.Contains(got, "topic=events.v1 partition=3 first=10 last=19") {
+		if got := w.log.String(); !strings.Contains(got, "level=ERROR") ||
+			!strings.Contains(got, "topic=events.v1 partition=3 first=10 last=19") {
 			t.Errorf("round %d logs\n%s", i, got)
 		}
-		if gaps, offsets := testutil.ToFloat64(w.metrics.gaps), testutil.ToFloat64(w.metrics.gapOffsets); gaps != 1 || offsets != 10 {
+		if gaps, offsets := testutil.ToFloat64(w.metrics.gaps), testutil.ToFloat64(w.metrics.gapOffsets); gaps != 1 ||
+			offsets != 10 {
 			t.Errorf("round %d: %v gaps with %v offsets, want 1 with 10", i, gaps, offsets)
 		}
 		if got := store.marks[here]; got != (Cursor{1, 10}) {
@@ -499,7 +501,8 @@ func TestAFailedRoundIsMadeUpFor(t *testing.T) {
 		if store.listed[day] != ReasonOver {
 			t.Error("the day is not listed")
 		}
-		failed, good := testutil.ToFloat64(w.metrics.rounds.WithLabelValues("failed")), testutil.ToFloat64(w.metrics.rounds.WithLabelValues("done"))
+		failed, good := testutil.ToFloat64(w.metrics.rounds.WithLabelValues("failed")),
+			testutil.ToFloat64(w.metrics.rounds.WithLabelValues("done"))
 		if failed != 3 || good != 4 {
 			t.Errorf("%v rounds failed and %v did not, want 3 and 4", failed, good)
 		}

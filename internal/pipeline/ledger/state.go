@@ -73,11 +73,12 @@ func DecodeState(metadata string) (s State, known bool, err error) {
 	}
 	switch {
 	case s.Version != stateVersion:
-		return State{}, false, fmt.Errorf("reading the commit metadata: version %d is not one that this build knows", s.Version)
+		return State{}, false, fmt.Errorf("reading the commit metadata: version %d is not one that this build knows",
+			s.Version)
 	case s.Plan != nil && (s.Plan[0] < 0 || s.Plan[1] < s.Plan[0]):
 		return State{}, false, fmt.Errorf("reading the commit metadata: %d-%d is no range", s.Plan[0], s.Plan[1])
 	case len(s.Rejected) > 0 && s.Plan == nil:
-		return State{}, false, errors.New("reading the commit metadata: refused offsets without a plan")
+		return State{}, false, errors.New("reading the commit metadata: rejected offsets without a plan")
 	}
 	return s, true, nil
 }

@@ -29,7 +29,7 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 		s.Rejected[i] = 9_000_000
 	}
 	if _, err := s.Encode(); err != nil {
-		t.Errorf("a plan with as many refused offsets as it may have: %v", err)
+		t.Errorf("a plan with as many rejected offsets as it may have: %v", err)
 	}
 	s.Rejected = make([]int64, maxStateBytes)
 	if _, err := s.Encode(); !errors.Is(err, ErrStateTooLong) {

@@ -79,7 +79,8 @@ func (p *Probe) post(ctx context.Context, to string, account Account, body any) 
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to+"?website_id="+url.QueryEscape(account.WebsiteID), bytes.NewReader(sent))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost,
+		to+"?website_id="+url.QueryEscape(account.WebsiteID), bytes.NewReader(sent))
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,8 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer, held func() bool, last func() time.Duration) metrics {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_probe_active", Help: "1 on the process that probes; one process of all does, while probe.interval is not 0.",
+		Name: "millrace_probe_active",
+		Help: "1 on the process that probes; one process of all does, while probe.interval is not 0.",
 	}, func() float64 {
 		if held() {
 			return 1
@@ -34,12 +35,14 @@ func newMetrics(reg prometheus.Registerer, held func() bool, last func() time.Du
 	})
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_probe_end_to_end_last_seconds",
-		Help: "How long the last event took from being sent to being counted, or how long the one that is under way has been waited for, whichever is more.",
+		Help: "How long the last event took from being sent to being counted, or how long the one that is under way has " +
+			"been waited for, whichever is more.",
 	}, func() float64 { return last().Seconds() })
 	m := metrics{
 		attempts: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_probe_attempts_total",
-			Help: "Probes by outcome: seen, not_seen (accepted, and not counted within two minutes), not_sent (the edge did not take it), not_asked (the query host did not answer) or no_account (the metadata store did not).",
+			Help: "Probes by outcome: seen, not_seen (accepted, and not counted within two minutes), not_sent (the edge did " +
+				"not take it), not_asked (the query host did not answer) or no_account (the metadata store did not).",
 		}, []string{"outcome"}),
 		seconds: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "millrace_probe_end_to_end_seconds",
@@ -47,7 +50,8 @@ func newMetrics(reg prometheus.Registerer, held func() bool, last func() time.Du
 			Buckets: []float64{0.5, 1, 2, 5, 10, 20, 30, 60, 120},
 		}),
 		success: f.NewGauge(prometheus.GaugeOpts{
-			Name: "millrace_probe_last_success_timestamp_seconds", Help: "When an event of the probe was last seen, in Unix seconds; that of the start before the first one.",
+			Name: "millrace_probe_last_success_timestamp_seconds",
+			Help: "When an event of the probe was last seen, in Unix seconds; that of the start before the first one.",
 		}),
 	}
 	for _, outcome := range []string{seen, noAccount, notAsked, notSent, notSeen} {

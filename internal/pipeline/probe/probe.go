@@ -67,7 +67,9 @@ type Probe struct {
 
 // New returns a Probe that does nothing before Run.
 func New(cfg Config, deps Deps) *Probe {
-	p := &Probe{cfg: cfg, deps: deps, lease: lease.New("probe", deps.Leases, deps.Log), client: http.Client{Timeout: callTime}}
+	p := &Probe{
+		cfg: cfg, deps: deps, lease: lease.New("probe", deps.Leases, deps.Log), client: http.Client{Timeout: callTime},
+	}
 	p.metrics = newMetrics(deps.Metrics, p.lease.Held, p.last)
 	return p
 }

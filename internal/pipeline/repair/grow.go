@@ -71,7 +71,8 @@ func Grow(ctx context.Context, d GrowDeps, o GrowOptions) (Growth, error) {
 	}
 	g := Growth{From: len(bounds), To: o.Partitions}
 	if g.To <= g.From {
-		return g, fmt.Errorf("topic %s has %d partitions: a topic can only grow, so give it more than that", o.Pipeline.Topic, g.From)
+		return g, fmt.Errorf("topic %s has %d partitions: a topic can only grow, so give it more than that",
+			o.Pipeline.Topic, g.From)
 	}
 	if g.Days, err = d.days(ctx, o, id, bounds); err != nil || o.DryRun {
 		return g, err
@@ -90,7 +91,9 @@ func Grow(ctx context.Context, d GrowDeps, o GrowOptions) (Growth, error) {
 
 // days returns what was touched since the beginning of the window, by what is
 // stored and by what still waits, of owners that move.
-func (d *GrowDeps) days(ctx context.Context, o GrowOptions, id [16]byte, bounds map[int32]Bounds) ([]ledger.Touched, error) {
+func (d *GrowDeps) days(
+	ctx context.Context, o GrowOptions, id [16]byte, bounds map[int32]Bounds,
+) ([]ledger.Touched, error) {
 	stored, err := d.Touches.TouchedSince(ctx, id, o.Since.UnixMilli())
 	if err != nil {
 		return nil, err

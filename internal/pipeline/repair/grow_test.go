@@ -13,9 +13,10 @@ import (
 
 func grow(t *testing.T, w *world, partitions int, dryRun bool) (repair.Growth, error) {
 	t.Helper()
-	return repair.Grow(t.Context(), repair.GrowDeps{Groups: w, Log: w, Partitions: w, Touches: w, Store: w}, repair.GrowOptions{
-		Pipeline: pipeline, Partitions: partitions, Since: time.UnixMilli(noon).Add(-time.Hour), DryRun: dryRun,
-	})
+	return repair.Grow(t.Context(),
+		repair.GrowDeps{Groups: w, Log: w, Partitions: w, Touches: w, Store: w}, repair.GrowOptions{
+			Pipeline: pipeline, Partitions: partitions, Since: time.UnixMilli(noon).Add(-time.Hour), DryRun: dryRun,
+		})
 }
 
 // Of one partition, those whose last letter is odd move to the second one of two.

@@ -71,7 +71,8 @@ type RunningError struct {
 }
 
 func (e *RunningError) Error() string {
-	return fmt.Sprintf("the consumer group %s has %d active members (%s): stop the sinks first; a member that died is gone after its session timeout",
+	return fmt.Sprintf("the consumer group %s has %d active members (%s): stop the sinks first; a member that died is "+
+		"gone after its session timeout",
 		e.Group, len(e.Members), strings.Join(e.Members, ", "))
 }
 

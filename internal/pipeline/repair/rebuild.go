@@ -40,7 +40,8 @@ type RebuildDeps struct {
 	Done func([]ledger.Listed)
 }
 
-var errRebuilding = errors.New("the server is still at another rebuild, or at one whose command was stopped: try again when it has ended")
+var errRebuilding = errors.New(
+	"the server is still at another rebuild, or at one whose command was stopped: try again when it has ended")
 
 // Rebuild recreates the rollups of all dirty days and takes the days off the
 // list. It returns the days that were listed; a dry run changes nothing.
@@ -96,7 +97,8 @@ func (d *RebuildDeps) rebuild(ctx context.Context, listed []ledger.Listed) error
 		return fmt.Errorf("comparing %d rebuilt days: %w", len(days), err)
 	}
 	if len(differ) > 0 {
-		return fmt.Errorf("%d days still differ, %s of %s first: is somebody else writing?", len(differ), ledger.Date(differ[0].Day), differ[0].Owner)
+		return fmt.Errorf("%d days still differ, %s of %s first: is somebody else writing?",
+			len(differ), ledger.Date(differ[0].Day), differ[0].Owner)
 	}
 	return d.Rollups.Clear(ctx, days)
 }
@@ -143,10 +145,12 @@ func (d *RebuildDeps) whole(ctx context.Context, l Pipeline) error {
 		case err != nil:
 			return fmt.Errorf("partition %d of %s: %w", p, l.Topic, err)
 		case state.Plan != nil:
-			return fmt.Errorf("partition %d of %s has an open plan, offsets %d to %d: start the sinks and let them finish, then stop them",
+			return fmt.Errorf(
+				"partition %d of %s has an open plan, offsets %d to %d: start the sinks and let them finish, then stop them",
 				p, l.Topic, state.Plan[0], state.Plan[1])
 		case c.Offset < stored:
-			return fmt.Errorf("partition %d of %s is at offset %d, and records up to %d were stored before: start the sinks and let them catch up, then stop them",
+			return fmt.Errorf("partition %d of %s is at offset %d, and records up to %d were stored before: start the sinks "+
+				"and let them catch up, then stop them",
 				p, l.Topic, c.Offset, stored-1)
 		}
 	}

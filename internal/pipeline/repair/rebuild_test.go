@@ -38,8 +38,10 @@ func TestDaysAreClearedOnceTheyAgree(t *testing.T) {
 	}{
 		"none":                  {[]int{0, 0}, nil},
 		"as many as go at once": {[]int{100, 0}, []string{"rebuild 100", "clear 100", "done 100"}},
-		"one more":              {[]int{101, 0}, []string{"rebuild 100", "clear 100", "done 100", "rebuild 1", "clear 1", "done 1"}},
-		"of two months":         {[]int{2, 1}, []string{"rebuild 2", "clear 2", "done 2", "rebuild 1", "clear 1", "done 1"}},
+		"one more": {
+			[]int{101, 0}, []string{"rebuild 100", "clear 100", "done 100", "rebuild 1", "clear 1", "done 1"},
+		},
+		"of two months": {[]int{2, 1}, []string{"rebuild 2", "clear 2", "done 2", "rebuild 1", "clear 1", "done 1"}},
 	} {
 		w := dirty(dirty(settled(t), tc.days[0], march), tc.days[1], april)
 		listed, err := rebuild(t, w, false)
@@ -64,14 +66,17 @@ func TestARebuildWaitsUntilNothingIsUnderWay(t *testing.T) {
 		want   string
 	}{
 		"an open plan": {
-			func(w *world) { w.committed[0] = repair.Committed{Offset: 103, Metadata: metadata(t, 103, 103)} }, "has an open plan, offsets 103 to 103",
+			func(w *world) { w.committed[0] = repair.Committed{Offset: 103, Metadata: metadata(t, 103, 103)} },
+			"has an open plan, offsets 103 to 103",
 		},
-		"behind what was stored":   {func(w *world) { w.stored[0] = 104 }, "records up to 103 were stored before"},
-		"at what was stored":       {func(w *world) { w.stored[0] = 103 }, ""},
-		"nothing committed":        {func(w *world) { w.committed = nil }, "is at offset 0, and records up to 102"},
-		"metadata of nobody knows": {func(w *world) { w.committed[0] = repair.Committed{Offset: 103, Metadata: "{"} }, "reading the commit metadata"},
-		"another rebuild":          {func(w *world) { w.busy = true }, "still at another rebuild"},
-		"a sink that runs":         {func(w *world) { w.members = [][]string{{"a"}} }, "1 active members"},
+		"behind what was stored": {func(w *world) { w.stored[0] = 104 }, "records up to 103 were stored before"},
+		"at what was stored":     {func(w *world) { w.stored[0] = 103 }, ""},
+		"nothing committed":      {func(w *world) { w.committed = nil }, "is at offset 0, and records up to 102"},
+		"metadata of nobody knows": {
+			func(w *world) { w.committed[0] = repair.Committed{Offset: 103, Metadata: "{"} }, "reading the commit metadata",
+		},
+		"another rebuild":  {func(w *world) { w.busy = true }, "still at another rebuild"},
+		"a sink that runs": {func(w *world) { w.members = [][]string{{"a"}} }, "1 active members"},
 	} {
 		w := dirty(settled(t), 1, 20_000)
 		tc.change(w)
@@ -92,7 +97,10 @@ func TestWhatGoesWrongInTheMiddleLeavesTheDayListed(t *testing.T) {
 		want   string
 	}{
 		"the rebuild fails": {func(w *world) { w.fail = "rebuild " }, "they stay on the list"},
-		"it still differs":  {func(w *world) { w.differ = []touched{{Owner: "web_1", Day: 20_000}} }, "1 days still differ, 2024-10-04 of web_1 first"},
+		"it still differs": {
+			func(w *world) { w.differ = []touched{{Owner: "web_1", Day: 20_000}} },
+			"1 days still differ, 2024-10-04 of web_1 first",
+		},
 		// Asked for before everything, before the rebuild and after it.
 		"a sink was started meanwhile": {func(w *world) { w.members = [][]string{nil, nil, {"a"}} }, "1 active members"},
 	} {

@@ -201,7 +201,8 @@ func (d *ReplayDeps) move(ctx context.Context, o ReplayOptions, p int32, at *ext
 	case to > at.End:
 		return m, fmt.Errorf("%s ends at offset %d, before %d", where, at.End, to)
 	case to > at.next && !o.Skip:
-		return m, fmt.Errorf("%s is at offset %d: going on at %d would lose %d offsets that were never stored; --skip does it all the same",
+		return m, fmt.Errorf(
+			"%s is at offset %d: going on at %d would lose %d offsets that were never stored; --skip does it all the same",
 			where, at.next, to, to-at.next)
 	case to == at.standing():
 		return m, nil
@@ -221,7 +222,9 @@ func (d *ReplayDeps) move(ctx context.Context, o ReplayOptions, p int32, at *ext
 }
 
 // collect adds the days that the records [from, to) of a partition touch.
-func collect(ctx context.Context, log Log, topic string, p int32, from, to int64, days map[ledger.Touched]struct{}) error {
+func collect(
+	ctx context.Context, log Log, topic string, p int32, from, to int64, days map[ledger.Touched]struct{},
+) error {
 	var decoder record.Decoder
 	var event record.Event
 	err := log.Values(ctx, topic, p, from, to, func(value []byte) error {
@@ -237,7 +240,9 @@ func collect(ctx context.Context, log Log, topic string, p int32, from, to int64
 }
 
 // apply does it, in the order that keeps a stop in between harmless.
-func (d *ReplayDeps) apply(ctx context.Context, o ReplayOptions, id [16]byte, extents map[int32]extent, moves []Move) error {
+func (d *ReplayDeps) apply(
+	ctx context.Context, o ReplayOptions, id [16]byte, extents map[int32]extent, moves []Move,
+) error {
 	if err := d.list(ctx, moves); err != nil {
 		return fmt.Errorf("listing the days as dirty; nothing was set back: %w", err)
 	}
@@ -255,13 +260,15 @@ func (d *ReplayDeps) apply(ctx context.Context, o ReplayOptions, id [16]byte, ex
 		if m.Skipped > 0 {
 			gap := ledger.Span{First: extents[m.Partition].next, Last: m.To - 1}
 			if err := d.Store.Write(ctx, &ledger.Entry{
-				Topic: o.Pipeline.Topic, TopicID: id, Partition: m.Partition, Epoch: epoch, Span: gap, Kind: ledger.EntryGap, Skipped: gap.Len(),
+				Topic: o.Pipeline.Topic, TopicID: id, Partition: m.Partition, Epoch: epoch, Span: gap, Kind: ledger.EntryGap,
+				Skipped: gap.Len(),
 			}, ledger.GapInsertToken(epoch, id, m.Partition, gap)); err != nil {
 				return fmt.Errorf("writing the gap into the ledger; nothing was set: %w", err)
 			}
 		} else {
 			marks = append(marks, ledger.Mark{
-				Partition: ledger.Partition{Topic: o.Pipeline.Topic, TopicID: id, Index: m.Partition}, Cursor: ledger.Cursor{Epoch: epoch, Next: m.To},
+				Partition: ledger.Partition{Topic: o.Pipeline.Topic, TopicID: id, Index: m.Partition},
+				Cursor:    ledger.Cursor{Epoch: epoch, Next: m.To},
 			})
 		}
 		to[m.Partition] = Committed{m.To, metadata}

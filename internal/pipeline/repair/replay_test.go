@@ -35,7 +35,8 @@ func TestAReplayListsTheDaysBeforeItSetsOffsetsBack(t *testing.T) {
 	}
 	march := int32(noon / day)
 	want := []repair.Move{{
-		Partition: 0, Committed: 103, To: 101, Again: 2, Days: []touched{{Owner: "web_1", Day: march - 1}, {Owner: "web_2", Day: march}},
+		Partition: 0, Committed: 103, To: 101, Again: 2,
+		Days: []touched{{Owner: "web_1", Day: march - 1}, {Owner: "web_2", Day: march}},
 	}}
 	if diff := cmp.Diff(want, moves); diff != "" {
 		t.Errorf("moves (-want +got):\n%s", diff)
@@ -113,14 +114,20 @@ func TestReplaysThatLoseSomethingAreRejected(t *testing.T) {
 		change func(*world)
 		want   string
 	}{
-		"the first record there is":            {o: repair.ReplayOptions{Offset: 100}},
-		"one before it":                        {o: repair.ReplayOptions{Offset: 99}, want: "begins at offset 100 now"},
-		"the end":                              {o: repair.ReplayOptions{Offset: 104, Skip: true}},
-		"one after it":                         {o: repair.ReplayOptions{Offset: 105, Skip: true}, want: "ends at offset 104"},
-		"forward without saying so":            {o: repair.ReplayOptions{Offset: 104}, want: "would lose 1 offsets"},
-		"where it stands":                      {o: repair.ReplayOptions{Offset: 103}, want: repair.ErrNothing.Error()},
-		"a time of which all is still to come": {o: repair.ReplayOptions{Offset: -1, From: noon + day}, want: repair.ErrNothing.Error()},
-		"a partition that is not there":        {o: repair.ReplayOptions{Offset: 100, Partitions: []int32{1}}, want: "has no partition 1, only 0 to 0"},
+		"the first record there is": {o: repair.ReplayOptions{Offset: 100}},
+		"one before it":             {o: repair.ReplayOptions{Offset: 99}, want: "begins at offset 100 now"},
+		"the end":                   {o: repair.ReplayOptions{Offset: 104, Skip: true}},
+		"one after it": {
+			o: repair.ReplayOptions{Offset: 105, Skip: true}, want: "ends at offset 104",
+		},
+		"forward without saying so": {o: repair.ReplayOptions{Offset: 104}, want: "would lose 1 offsets"},
+		"where it stands":           {o: repair.ReplayOptions{Offset: 103}, want: repair.ErrNothing.Error()},
+		"a time of which all is still to come": {
+			o: repair.ReplayOptions{Offset: -1, From: noon + day}, want: repair.ErrNothing.Error(),
+		},
+		"a partition that is not there": {
+			o: repair.ReplayOptions{Offset: 100, Partitions: []int32{1}}, want: "has no partition 1, only 0 to 0",
+		},
 		"while a sink runs": {
 			o: repair.ReplayOptions{Offset: 100}, change: func(w *world) { w.members = [][]string{{"b", "a"}} },
 			want: "the consumer group sinks has 2 active members (a, b)",

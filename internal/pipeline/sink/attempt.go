@@ -57,15 +57,8 @@ func (a *attempt) untilSent(ctx context.Context, step string, b Block, do func(c
 
 // reserve waits for memory to send a block, until ctx ends or the worker is aborted.
 func (a *attempt) reserve(ctx context.Context, b Block) (release func(), err error) {
-	waiting, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-a.abort:
-			cancel(errAborted)
-		case <-waiting.Done():
-		}
-	}()
+	waiting, cancel := endedBy(ctx, a.abort)
+	defer cancel()
 	release, err = a.deps.Inserter.Reserve(waiting, b)
 	if err != nil && waiting.Err() != nil {
 		return nil, context.Cause(waiting)
@@ -115,8 +108,10 @@ func (a *attempt) tell(ctx context.Context, step string, failures int, err error
 	if level < slog.LevelError && failures > 3 && failures%10 != 0 {
 		return
 	}
-	a.deps.Log.LogAttrs(ctx, level, "step failed, trying again", slog.String("step", step), slog.String("class", string(class)),
-		slog.String("topic", a.partition.Topic), slog.Int("partition", int(a.partition.Index)), slog.Int("failures", failures), slog.Any("error", err))
+	a.deps.Log.LogAttrs(ctx, level, "step failed, trying again", slog.String("step", step),
+		slog.String("class", string(class)),
+		slog.String("topic", a.partition.Topic), slog.Int("partition", int(a.partition.Index)),
+		slog.Int("failures", failures), slog.Any("error", err))
 }
 
 // pause waits before the next attempt, without a builder or a place: others may have more
@@ -170,6 +165,19 @@ func (a *attempt) release() {
 		a.builders.release(a.builder)
 		a.builder = nil
 	}
+}
+
+// endedBy returns a context that also ends when the channel is closed, by errAborted.
+func endedBy(ctx context.Context, ends <-chan struct{}) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-ends:
+			cancel(errAborted)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 func withTimeout(ctx context.Context, d time.Duration, do func(context.Context) error) error {

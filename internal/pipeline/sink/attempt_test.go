@@ -69,7 +69,9 @@ func TestTheWaitForMemoryIsNoPartOfTheInsertTimeout(t *testing.T) {
 // not wait with it.
 func TestAPartitionThatWaitsForMemoryIsGivenBackAtOnce(t *testing.T) {
 	t.Parallel()
-	for name, giveBack := range map[string]func(*Sink, context.Context, []Partition){"revoked": (*Sink).Revoked, "lost": (*Sink).Lost} {
+	for name, giveBack := range map[string]func(*Sink, context.Context, []Partition){
+		"revoked": (*Sink).Revoked, "lost": (*Sink).Lost,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

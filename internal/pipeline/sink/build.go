@@ -19,7 +19,7 @@ const reasonErased deadletter.Reason = "erased"
 var (
 	errHeaders  = fmt.Errorf("a required header is missing or malformed, or there are more than %d", record.MaxHeaders)
 	errTime     = errors.New("event time is before 2000 or after 2148")
-	errRejected = errors.New("ClickHouse refuses the row")
+	errRejected = errors.New("ClickHouse rejects the row")
 )
 
 // The times that event_date can hold and the edge accepts, in Unix milliseconds.

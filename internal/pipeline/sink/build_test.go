@@ -111,7 +111,8 @@ func TestWhatIsStoredFollowsTheRule(t *testing.T) {
 		for _, r := range rows {
 			got = append(got, r.offset)
 		}
-		if diff := cmp.Diff(want, got, cmp.Transformer("empty", func(s []int64) string { return fmt.Sprint(s) })); diff != "" {
+		if diff := cmp.Diff(want, got,
+			cmp.Transformer("empty", func(s []int64) string { return fmt.Sprint(s) })); diff != "" {
 			t.Fatalf("offsets stored (-rule +got):\n%s", diff)
 		}
 	})

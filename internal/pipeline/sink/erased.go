@@ -70,7 +70,8 @@ func (a *attempt) upToDate(ctx context.Context, j *job) error {
 // startOver has the partition taken over anew, so that the range that is planned is
 // read and built again.
 func (w *worker) startOver(ctx context.Context) {
-	w.deps.Log.LogAttrs(ctx, slog.LevelInfo, "range is built again: something of it was erased while it could not be inserted",
+	w.deps.Log.LogAttrs(ctx, slog.LevelInfo,
+		"range is built again: something of it was erased while it could not be inserted",
 		slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)))
 	w.deps.Source.Rewind(w.partition)
 }

@@ -38,7 +38,8 @@ func (c *cemetery) erase(profiles ...string) {
 	var all []tombstone.Tombstone
 	for _, p := range profiles {
 		all = append(all, tombstone.Tombstone{
-			Owner: "web_1", Kind: tombstone.Profile, ID: tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte(p)), Before: time.UnixMilli(noon),
+			Owner: "web_1", Kind: tombstone.Profile, ID: tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte(p)),
+			Before: time.UnixMilli(noon),
 		})
 	}
 	c.set = tombstone.NewSet(all)
@@ -92,7 +93,8 @@ func TestWhatWasErasedIsLeftOutAndCountedApart(t *testing.T) {
 		if len(w.letters) != 0 {
 			t.Errorf("%d dead letters", len(w.letters))
 		}
-		if e := w.ledger[part]; len(e) != 1 || e[0].Stored != 4 || e[0].Duplicates != 1 || e[0].Erased != 3 || e[0].DeadLetters+e[0].Skipped != 0 {
+		if e := w.ledger[part]; len(e) != 1 || e[0].Stored != 4 || e[0].Duplicates != 1 || e[0].Erased != 3 ||
+			e[0].DeadLetters+e[0].Skipped != 0 {
 			t.Errorf("ledger %+v", e)
 		}
 	})
@@ -147,7 +149,8 @@ func TestARangeThatCouldNotBeInsertedIsBuiltAgainAfterAnErasure(t *testing.T) {
 		if diff := cmp.Diff([]string{"b"}, w.stored()); diff != "" {
 			t.Errorf("stored (-want +got):\n%s", diff)
 		}
-		if e := w.ledger[part]; len(e) != 1 || e[0].Stored != 1 || e[0].Erased != 1 || e[0].Span != (ledger.Span{First: 0, Last: 1}) {
+		if e := w.ledger[part]; len(e) != 1 || e[0].Stored != 1 || e[0].Erased != 1 ||
+			e[0].Span != (ledger.Span{First: 0, Last: 1}) {
 			t.Errorf("ledger %+v", e)
 		}
 	})

@@ -48,9 +48,11 @@ type world struct {
 	pollSize     int
 	observed     int // records that windows were read from
 	released     atomic.Int64
+	blocks       atomic.Int64 // that were made
 	arrived      chan struct{}
 
 	// What goes wrong; asked before the step is done.
+	observes    func()                          // before a window is read
 	reserves    func(ctx context.Context) error // waits for memory for a block
 	insertFails func(insertToken string) error
 	commitFails func() error
@@ -75,8 +77,11 @@ type storedRow struct {
 
 func newWorld(partitions ...Partition) *world {
 	w := &world{
-		log: map[Partition][]buffer.Record{}, position: map[Partition]int{}, committed: map[Partition]int64{}, insertTokens: map[string]bool{},
-		metadata: map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]ledger.Entry{}, epoch: 1, epochs: map[Partition]int32{},
+		log: map[Partition][]buffer.Record{}, position: map[Partition]int{}, committed: map[Partition]int64{},
+		insertTokens: map[string]bool{},
+		metadata:     map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]ledger.Entry{},
+		epoch:  1,
+		epochs: map[Partition]int32{},
 		paused: map[Partition]bool{}, rewound: map[Partition]bool{}, pollSize: 1 << 30, arrived: make(chan struct{}, 1),
 	}
 	for _, p := range partitions {
@@ -113,7 +118,9 @@ func (w *world) Open(ctx context.Context, listener RebalanceListener) error {
 func (w *world) assign(p Partition) Assignment {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	a := Assignment{Partition: p, Committed: -1, Metadata: w.metadata[p], LeaderEpoch: w.epochs[p], LogStart: w.logStart[p]}
+	a := Assignment{
+		Partition: p, Committed: -1, Metadata: w.metadata[p], LeaderEpoch: w.epochs[p], LogStart: w.logStart[p],
+	}
 	w.position[p] = int(a.LogStart)
 	if at, ok := w.committed[p]; ok {
 		a.Committed, w.position[p] = at, int(at)
@@ -128,6 +135,9 @@ func (w *world) LogStart(_ context.Context, p Partition) (int64, error) {
 }
 
 func (w *world) Observations(_ context.Context, p Partition, s *Stretch, observer Observer) error {
+	if w.observes != nil {
+		w.observes()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	log := w.log[p][max(w.logStart[p], s.Next):s.To]
@@ -174,7 +184,9 @@ func (w *world) Reached(_ context.Context, _ string, _ [16]byte, index int32, _ 
 	return reached, nil
 }
 
-func (w *world) Ranges(_ context.Context, _ [16]byte, index int32, epoch, from int64, limit int) (spans []ledger.Span, err error) {
+func (w *world) Ranges(
+	_ context.Context, _ [16]byte, index int32, epoch, from int64, limit int,
+) (spans []ledger.Span, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for p, entries := range w.ledger {
@@ -327,7 +339,10 @@ func (w *world) call(s string) {
 	w.calls = append(w.calls, s)
 }
 
-func (w *world) NewBlock(string) Block { return &memoryBlock{world: w} }
+func (w *world) NewBlock(string) Block {
+	w.blocks.Add(1)
+	return &memoryBlock{world: w}
+}
 
 func (w *world) Reserve(ctx context.Context, _ Block) (release func(), err error) {
 	if w.reserves != nil {

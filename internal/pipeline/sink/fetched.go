@@ -9,6 +9,7 @@ func (w *worker) Level() buffer.Level {
 	return buffer.Level{
 		Sealed: w.sealed, Next: w.open.Next(), Bytes: w.open.Bytes(), Exact: w.isForced(), Whole: w.complete(),
 		AtEnd: w.logEnd > 0 && w.open.Next() >= w.logEnd, Halted: w.haltReason != "", Ending: w.ending != running,
+		Restoring: !w.restored && !w.sampling,
 	}
 }
 
@@ -24,8 +25,8 @@ func (w *worker) Bench(wait bool) {
 }
 
 // regulate has the partition fetched, or not: it is not while its next range is
-// complete, because the one in flight has to be settled first, while it stands
-// still, and while it waits for its turn. mu is held.
+// complete, because the one in flight has to be settled first, while it is
+// halted, and while it waits for its turn. mu is held.
 func (w *worker) regulate() {
 	stop := w.haltReason != "" || w.complete() || w.benched
 	if stop == w.paused {

@@ -58,7 +58,7 @@ func unreadable(err error) error {
 func (w *worker) exhausted() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.forced.parts(&w.open); err != nil {
+	if err := w.forced.diverged(&w.open); err != nil {
 		return err
 	}
 	if w.lost == nil || w.ending != running {
@@ -80,9 +80,12 @@ func (w *worker) exhausted() error {
 // taken over. A partition that is halted stays with this worker until somebody else
 // is to have it.
 func (w *worker) giveUp(ctx context.Context, err error) {
-	where := []slog.Attr{slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)), slog.Any("error", err)}
+	where := []slog.Attr{
+		slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)), slog.Any("error", err),
+	}
 	if errors.Is(err, errMissed) {
-		w.deps.Log.LogAttrs(ctx, slog.LevelError, "partition is read again: the log has records that were not delivered", where...)
+		w.deps.Log.LogAttrs(ctx, slog.LevelError,
+			"partition is read again: the log has records that were not delivered", where...)
 		w.metrics.missed.Inc()
 		w.deps.Source.Rewind(w.partition)
 		return
@@ -106,14 +109,17 @@ func (w *worker) giveUp(ctx context.Context, err error) {
 	w.halt(ctx, s.reason)
 }
 
-// halt keeps a halted partition, without anything of it in hand.
+// halt keeps a halted partition, without anything of it in hand: neither records nor a
+// window, whose memory others need. Whoever is to end it does not wait.
 func (w *worker) halt(ctx context.Context, why HaltReason) {
 	w.mu.Lock()
-	w.haltReason = why
+	w.haltReason, w.forced, w.flush = why, nil, false // nobody is to wait for it, or fetch more
 	w.budget.Release(w.open.Bytes())
 	w.open.Release(w.memory)
 	w.regulate()
 	w.mu.Unlock()
+	w.window.Close()
+	w.measure()
 	for !w.isEnding() {
 		select {
 		case <-ctx.Done():

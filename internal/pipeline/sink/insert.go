@@ -12,8 +12,8 @@ import (
 	"github.com/millrace/millrace/internal/platform/telemetry"
 )
 
-// store has the range's dead letters acknowledged and its blocks inserted, and gives the
-// builder and the memory of both back.
+// store has the range's dead letters acknowledged and its blocks inserted, and gives back
+// what both needed: the builder and the memory.
 func (a *attempt) store(ctx context.Context, j *job) error {
 	if err := a.count(j, j.letters, len(j.Records)); err != nil {
 		return err
@@ -21,7 +21,7 @@ func (a *attempt) store(ctx context.Context, j *job) error {
 	if err := a.insertAndSend(ctx, j); err != nil {
 		return err
 	}
-	a.releaseBlocks(j)
+	a.releaseBatches(j)
 	a.release()
 	return nil
 }
@@ -46,14 +46,17 @@ func (a *attempt) insertAndSend(ctx context.Context, j *job) error {
 // about them. It is an error that they are too many.
 func (a *attempt) count(j *job, letters []letter, records int) error {
 	if a.meter.tooMany(records, len(letters), time.Now()) {
-		return &haltError{HaltDeadLetters, fmt.Errorf("more than %g of the records became dead letters for a minute", a.meter.limit)}
+		return &haltError{
+			HaltDeadLetters, fmt.Errorf("more than %g of the records became dead letters for a minute", a.meter.limit),
+		}
 	}
 	j.dead += len(letters)
 	return nil
 }
 
-// insert stores the range's blocks, each under its own token. A panic, as over a block that
-// is cut, is returned as the reason to halt.
+// insert stores the range's blocks, each under its own token, and gives them back: letters
+// may wait for brokers long after that. A panic, as over a block that is cut, is returned as
+// the reason to halt.
 func (a *attempt) insert(ctx context.Context, j *job) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -65,6 +68,7 @@ func (a *attempt) insert(ctx context.Context, j *job) (err error) {
 			return err
 		}
 	}
+	a.releaseBlocks(j)
 	return nil
 }
 

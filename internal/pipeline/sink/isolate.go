@@ -23,14 +23,16 @@ func (a *attempt) isolate(ctx context.Context, b Block) ([]int64, error) {
 	var rejected []int64
 	var search func(from, to int) error
 	search = func(from, to int) error {
-		bad, err := a.rejects(ctx, b, part, from, to)
+		bad, err := a.probe(ctx, b, part, from, to)
 		switch {
 		case err != nil || !bad:
 			return err
 		case to-from == 1:
 			rejected = append(rejected, b.Offset(from))
 			if len(rejected) > ledger.MaxRejected {
-				return &haltError{HaltDeadLetters, fmt.Errorf("ClickHouse refuses more than %d rows of one range", ledger.MaxRejected)}
+				return &haltError{
+					HaltDeadLetters, fmt.Errorf("ClickHouse rejects more than %d rows of one range", ledger.MaxRejected),
+				}
 			}
 			return nil
 		}
@@ -46,8 +48,8 @@ func (a *attempt) isolate(ctx context.Context, b Block) ([]int64, error) {
 	return rejected, nil
 }
 
-// rejects tries rows of a block on the clone.
-func (a *attempt) rejects(ctx context.Context, b, part Block, from, to int) (bad bool, err error) {
+// probe tries rows of a block on the clone, and reports whether it rejects any.
+func (a *attempt) probe(ctx context.Context, b, part Block, from, to int) (bad bool, err error) {
 	if from > 0 || to < b.Rows() {
 		part.Reset()
 		b.CopyTo(part, from, to)
@@ -75,8 +77,9 @@ func (a *attempt) setAside(ctx context.Context, j *job, m *monthBlock, b Block) 
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
-	a.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rows that ClickHouse rejects were isolated", slog.String("topic", a.partition.Topic),
-		slog.Int("partition", int(a.partition.Index)), slog.Int("rows", len(found)), slog.Int("of", b.Rows()))
+	a.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rows that ClickHouse rejects were isolated",
+		slog.String("topic", a.partition.Topic), slog.Int("partition", int(a.partition.Index)), slog.Int("rows", len(found)),
+		slog.Int("of", b.Rows()))
 	m.rejected = append(m.rejected, found...)
 	slices.Sort(m.rejected)
 	j.rejected = append(j.rejected, found...)
@@ -84,7 +87,8 @@ func (a *attempt) setAside(ctx context.Context, j *job, m *monthBlock, b Block) 
 	j.stored -= len(found)
 	if err := a.plan(ctx, j); err != nil {
 		if errors.Is(err, ledger.ErrStateTooLong) {
-			return false, &haltError{HaltDeadLetters, fmt.Errorf("ClickHouse refuses %d rows of one range: %w", len(j.rejected), err)}
+			return false,
+				&haltError{HaltDeadLetters, fmt.Errorf("ClickHouse rejects %d rows of one range: %w", len(j.rejected), err)}
 		}
 		return false, err
 	}

@@ -15,13 +15,6 @@ import (
 	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 )
 
-const (
-	// headerOverhead is what a header counts besides its texts.
-	headerOverhead = 120
-	// keptOpen is how many bytes a batch has at most that stays unpacked between two sendings.
-	keptOpen = 4 << 20
-)
-
 // heavyBatch is a batch whose records have large headers, which count nothing in hand.
 type heavyBatch struct {
 	*buffertest.Packed
@@ -77,7 +70,8 @@ func heavyRange(t *testing.T, n int, b *heavyBatch) *job {
 	o, m := buffer.NewOpen(0, -1), buffer.NewMemory(2)
 	o.Append(b, records, time.Time{}, m)
 	r := &job{Range: o.Seal(n, int64(n-1), m)}
-	if err := (&builder{}).build(r, part, dedup.NewWindow(time.Hour, 1000), func() Block { return &memoryBlock{} }); err != nil {
+	if err := (&builder{}).build(r, part, dedup.NewWindow(time.Hour, 1000),
+		func() Block { return &memoryBlock{} }); err != nil {
 		t.Fatal(err)
 	}
 	b.opened = 0
@@ -105,7 +99,7 @@ func TestABuildCopiesNoOriginals(t *testing.T) {
 
 func TestDeadLettersAreCopiedAndCountedWhileTheyAreSent(t *testing.T) {
 	t.Parallel()
-	const quarter = letterBytesAtOnce/4 - headerOverhead - len("web_1") // of a header, of a letter that is one
+	const quarter = letterBytesAtOnce/4 - buffer.HeaderOverhead - len("web_1") // of a header, of a letter that is one
 	for _, tc := range []struct {
 		name      string
 		n, header int
@@ -128,7 +122,7 @@ func TestDeadLettersAreCopiedAndCountedWhileTheyAreSent(t *testing.T) {
 			w = heavyWorker(t, func(letters []DeadLetter) error {
 				sent += len(letters)
 				got = append(got, len(letters))
-				bytes := int64(len(letters)*(tc.header+headerOverhead+len("web_1")) + b.room)
+				bytes := int64(len(letters)*(tc.header+buffer.HeaderOverhead+len("web_1")) + b.room)
 				if n := len(w.copying); n > 0 {
 					t.Errorf("what waits for a broker has %d places of those that copy", n)
 				}
@@ -151,7 +145,7 @@ func TestDeadLettersAreCopiedAndCountedWhileTheyAreSent(t *testing.T) {
 // that wait for a broker would take too much together.
 func TestALargeBatchDoesNotStayUnpackedWhileItsLettersWait(t *testing.T) {
 	t.Parallel()
-	for room, want := range map[int]int{keptOpen: 1, keptOpen + 1: 3} {
+	for room, want := range map[int]int{buffer.KeptOpen: 1, buffer.KeptOpen + 1: 3} {
 		b := &heavyBatch{room: room}
 		r := heavyRange(t, 2*lettersAtOnce+1, b)
 		var offsets []int64

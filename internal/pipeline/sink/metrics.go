@@ -32,7 +32,8 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 	m := &metrics{
 		records: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_sink_records_total",
-			Help: "Records whose offset was committed, by outcome: stored, duplicate, dead_letter, or erased, which are of websites or visitors that were erased.",
+			Help: "Records whose offset was committed, by outcome: stored, duplicate, dead_letter, or erased, which are of " +
+				"websites or visitors that were erased.",
 		}, []string{"outcome"}),
 		deadLetters: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_sink_dead_letters_total",
@@ -63,13 +64,15 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 		}),
 		commitSeconds: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "millrace_sink_commit_duration_seconds",
-			Help: "Time until the group has taken a plan, for which an insert waits, or the offset after it (step plan or commit), with all its attempts.",
+			Help: "Time until the group has taken a plan, for which an insert waits, or the offset after it (step plan or " +
+				"commit), with all its attempts.",
 			// With a bound at 2 s: the most that an insert is to wait while members come and go.
 			Buckets: []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30},
 		}, []string{"step"}),
 		retries: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_sink_retries_total",
-			Help: "Failed attempts that are made again, by step (restore, rebuild, plan, tombstones, dead_letter, insert, probe, fetch, ledger, commit) and class of the error.",
+			Help: "Failed attempts that are made again, by step (restore, rebuild, plan, tombstones, dead_letter, insert, " +
+				"probe, fetch, ledger, commit) and class of the error.",
 		}, []string{"step", "class"}),
 		missed: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_sink_missed_total",
@@ -90,7 +93,8 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 		Name: "millrace_sink_memory_limit_bytes", Help: "Bytes of records in hand at which nothing more is fetched.",
 	}, func() float64 { return float64(s.budget.Limit()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_sink_wait_seconds", Help: "How long a record waits for others at most: sink.max_wait, or longer to keep to sink.max_inserts.",
+		Name: "millrace_sink_wait_seconds",
+		Help: "How long a record waits for others at most: sink.max_wait, or longer to keep to sink.max_inserts.",
 	}, func() float64 { return s.triggers.Patience().Seconds() })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_window_horizon_seconds", Help: "How long event ids are to be remembered (sink.window).",
@@ -133,29 +137,36 @@ var (
 	// What is told of each partition; the lag comes first, for it is what everybody
 	// looks at.
 	lagDesc = prometheus.NewDesc("millrace_sink_lag_seconds",
-		"Age of the oldest record that is not stored and committed, from its receipt; 0 when there is none, as far as fetched.", labels, nil)
+		"Age of the oldest record that is not stored and committed, from its receipt; 0 when there is none, as far as "+
+			"fetched.", labels, nil)
 	lagRecordsDesc = prometheus.NewDesc("millrace_sink_lag_records",
-		"Records up to the end of the partition that are not stored and committed, in hand or not, as of the latest fetch.", labels, nil)
+		"Records up to the end of the partition that are not stored and committed, in hand or not, as of the latest fetch.",
+		labels, nil)
 	planDesc = prometheus.NewDesc("millrace_sink_plan_age_seconds",
 		"How long the range in flight has been planned; 0 when none is.", labels, nil)
 	pausedDesc = prometheus.NewDesc("millrace_sink_paused",
-		"1 while fetching a partition is paused: its next range is complete, or it stands still.", labels, nil)
+		"1 while fetching a partition is paused: its next range is complete, others are fetched first, or it is halted.",
+		labels, nil)
 	keysDesc = prometheus.NewDesc("millrace_sink_window_keys",
 		"Event ids remembered.", labels, nil)
 	bytesDesc = prometheus.NewDesc("millrace_sink_window_bytes",
 		"Memory of the remembered event ids.", labels, nil)
 	coverageDesc = prometheus.NewDesc("millrace_sink_window_coverage_seconds",
-		"How far back in record time all event ids are remembered: the horizon, or less where keys had to go early.", labels, nil)
+		"How far back in record time all event ids are remembered: the horizon, or less where keys had to go early.", labels,
+		nil)
 	clampedDesc = prometheus.NewDesc("millrace_sink_window_clamped_total",
 		"Times that a window did not follow its newest records, because the clock of an edge is ahead.", labels, nil)
 	earlyDesc = prometheus.NewDesc("millrace_sink_window_forgotten_early_total",
-		"Buckets of event ids, five minutes each, that were forgotten before the horizon was over, for want of memory.", labels, nil)
+		"Buckets of event ids, five minutes each, that were forgotten before the horizon was over, for want of memory.",
+		labels, nil)
 	restoringDesc = prometheus.NewDesc("millrace_sink_restoring",
 		"1 while a partition is being taken over: plan and window are read.", labels, nil)
 	haltedDesc = prometheus.NewDesc("millrace_sink_halted",
-		"1 for a partition that stands still until somebody does something about it, by reason.", []string{"topic", "partition", "reason"}, nil)
+		"1 for a partition that is halted until somebody does something about it, by reason.",
+		[]string{"topic", "partition", "reason"}, nil)
 	shareDesc = prometheus.NewDesc("millrace_sink_owner_share",
-		"Share of the stored records of the last minute that belongs to one of the ten largest websites, by rank; the log names one that brings more than half.", []string{"rank"}, nil)
+		"Share of the stored records of the last minute that belongs to one of the ten largest websites, by rank; the log "+
+			"names one that brings more than half.", []string{"rank"}, nil)
 )
 
 // partitions collects what is told of each partition owned now.
@@ -164,7 +175,8 @@ type partitions struct{ sink *Sink }
 // Describe implements prometheus.Collector.
 func (partitions) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		lagDesc, lagRecordsDesc, planDesc, pausedDesc, keysDesc, bytesDesc, coverageDesc, clampedDesc, earlyDesc, restoringDesc, haltedDesc, shareDesc,
+		lagDesc, lagRecordsDesc, planDesc, pausedDesc, keysDesc, bytesDesc, coverageDesc, clampedDesc, earlyDesc,
+		restoringDesc, haltedDesc, shareDesc,
 	} {
 		ch <- d
 	}
@@ -203,8 +215,10 @@ func (w *worker) collect(now time.Time, ch chan<- prometheus.Metric) {
 	gauge(keysDesc, float64(w.stats.keys.Load()))
 	gauge(bytesDesc, float64(w.stats.bytes.Load()))
 	gauge(coverageDesc, time.Duration(w.stats.coverage.Load()).Seconds())
-	ch <- prometheus.MustNewConstMetric(clampedDesc, prometheus.CounterValue, float64(w.stats.clamped.Load()), w.partition.Topic, index)
-	ch <- prometheus.MustNewConstMetric(earlyDesc, prometheus.CounterValue, float64(w.stats.early.Load()), w.partition.Topic, index)
+	ch <- prometheus.MustNewConstMetric(clampedDesc, prometheus.CounterValue, float64(w.stats.clamped.Load()),
+		w.partition.Topic, index)
+	ch <- prometheus.MustNewConstMetric(earlyDesc, prometheus.CounterValue, float64(w.stats.early.Load()),
+		w.partition.Topic, index)
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -216,6 +230,7 @@ func (w *worker) collect(now time.Time, ch chan<- prometheus.Metric) {
 	flag(pausedDesc, w.paused)
 	flag(restoringDesc, !w.restored && w.haltReason == "")
 	if w.haltReason != "" {
-		ch <- prometheus.MustNewConstMetric(haltedDesc, prometheus.GaugeValue, 1, w.partition.Topic, index, string(w.haltReason))
+		ch <- prometheus.MustNewConstMetric(haltedDesc, prometheus.GaugeValue, 1, w.partition.Topic,
+			index, string(w.haltReason))
 	}
 }

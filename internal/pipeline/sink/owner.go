@@ -19,7 +19,8 @@ func (s *Sink) Assigned(ctx context.Context, assigned []Assignment) {
 		s.workers[a.Partition] = w
 		w.start(ctx)
 	}
-	s.deps.Log.LogAttrs(ctx, slog.LevelInfo, "partitions assigned", slog.Int("new", len(assigned)), slog.Int("owned", len(s.workers)))
+	s.deps.Log.LogAttrs(ctx, slog.LevelInfo, "partitions assigned", slog.Int("new", len(assigned)),
+		slog.Int("owned", len(s.workers)))
 }
 
 // Revoked implements RebalanceListener. An insert under way may finish and be committed, so
@@ -30,7 +31,8 @@ func (s *Sink) Revoked(ctx context.Context, revoked []Partition) {
 		w.end(aborting)
 	}
 	late := s.await(workers, s.cfg.InsertTimeout)
-	s.deps.Log.LogAttrs(ctx, slog.LevelInfo, "partitions revoked", slog.Int("partitions", len(workers)), slog.Int("cut_off", late))
+	s.deps.Log.LogAttrs(ctx, slog.LevelInfo, "partitions revoked", slog.Int("partitions", len(workers)),
+		slog.Int("cut_off", late))
 }
 
 // Lost implements RebalanceListener: nothing may be committed any more.

@@ -45,9 +45,10 @@ func TestTightMemoryFreezesTheFullestRangeOnly(t *testing.T) {
 		r := anEvent("0-00", noon, noon)
 		cfg.MaxMemory, cfg.MaxWait, cfg.Connections = int(50*recordBytes(&r)), time.Minute, 1
 		w := newWorld(part, second)
+		stop := start(t, newSink(t, cfg, w))
+		synctest.Wait() // both are taken over
 		w.produceMany(part, 30)
 		w.produceMany(second, 20)
-		stop := start(t, newSink(t, cfg, w))
 		time.Sleep(10 * time.Second) //nolint:forbidigo // fake time
 		if diff := cmp.Diff([]string{"plan 0", "insert 30", "commit 30"}, w.seen()); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
@@ -86,7 +87,8 @@ func TestARangeGrowsWhileItWaitsForItsTurn(t *testing.T) {
 		w.produceMany(third, 120)
 		time.Sleep(11 * time.Second) //nolint:forbidigo // fake time
 		if diff := cmp.Diff([]string{
-			"plan 0", "plan 0", "insert 100", "commit 100", "plan 0", "insert 20", "commit 20", "insert 100", "commit 100", "plan 100",
+			"plan 0", "plan 0", "insert 100", "commit 100", "plan 0", "insert 20", "commit 20", "insert 100", "commit 100",
+			"plan 100",
 		}, w.seen()); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}

@@ -55,6 +55,7 @@ type worker struct {
 	session    Session
 	forced     *forcedSpan // what the next range has to be
 	restored   bool        // ranges may be sealed
+	sampling   bool        // taking over goes on once the first records are there
 	lost       error       // why nothing comes after what is in hand; nil: it does
 	haltReason HaltReason  // why it is halted; empty: it is not
 	flush      bool        // seal without waiting for a trigger
@@ -116,23 +117,42 @@ func (w *worker) deliver(b Delivery) {
 	w.signal()
 }
 
-// hurry has what is open sealed before a trigger is reached, to free memory.
+// hurry has what is open sealed before a trigger is reached, to free memory. A worker that
+// waits for no trigger any more, since it was asked, is left alone: nothing would seal a range
+// that is not whole, and yet it would pass for busy.
 func (w *worker) hurry() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.flush = w.open.Len() > 0
-	w.signal()
+	if w.awaitsTrigger() && w.open.Len() > 0 {
+		w.flush = true
+		w.signal()
+	}
 }
 
 // idle returns the bytes of the open range of a worker that waits for a trigger; 0
-// for one that has something to do.
+// for one that has something to do, or that cannot seal yet.
 func (w *worker) idle() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.inFlight != 0 || w.flush || w.haltReason != "" || w.forced != nil && w.forced.exact {
+	if !w.awaitsTrigger() {
 		return 0
 	}
 	return w.open.Bytes()
+}
+
+// awaitsTrigger reports whether the open range could be sealed at once. It cannot while the
+// partition is taken over, since nobody knows yet what its next range has to be. mu is held.
+func (w *worker) awaitsTrigger() bool {
+	return w.restored && w.inFlight == 0 && !w.flush && w.haltReason == "" && !w.isForced()
+}
+
+// force says what the next range has to be. It is not sealed before it is whole, also where
+// memory is short, and whoever waits for memory looks again: more may have to be fetched for
+// it. mu is held.
+func (w *worker) force(f *forcedSpan) {
+	w.forced, w.flush = f, false
+	w.regulate()
+	w.budget.Recheck()
 }
 
 // active reports whether the worker has something to store.
@@ -147,6 +167,13 @@ func (w *worker) busy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.inFlight != 0 || w.flush
+}
+
+// hurried reports whether the open range is about to be sealed before its time.
+func (w *worker) hurried() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.flush
 }
 
 // starved reports whether the worker can only go on when more is fetched: the
@@ -247,21 +274,9 @@ func (w *worker) position() (ledger.Settled, bool) {
 		return ledger.Settled{}, false
 	}
 	return ledger.Settled{
-		Topic: w.partition.Topic, TopicID: w.assignment.TopicID, Partition: w.partition.Index, Epoch: w.epoch, Next: w.settled.next,
+		Topic: w.partition.Topic, TopicID: w.assignment.TopicID, Partition: w.partition.Index, Epoch: w.epoch,
+		Next: w.settled.next,
 	}, true
-}
-
-// untilItEnds returns a context that ends when the worker is asked to end.
-func (w *worker) untilItEnds(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-w.ends:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
 }
 
 // currentSession is that of the latest delivery: a partition that was kept

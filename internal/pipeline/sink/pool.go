@@ -50,7 +50,8 @@ func (p *blockPools) of(topic string) *buffer.Pool[Block] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.pools[topic] == nil {
-		p.pools[topic] = buffer.NewPool(p.keep, func() Block { return p.fresh(topic) }, func(b Block) Block { b.Reset(); return b })
+		p.pools[topic] = buffer.NewPool(p.keep, func() Block { return p.fresh(topic) },
+			func(b Block) Block { b.Reset(); return b })
 	}
 	return p.pools[topic]
 }

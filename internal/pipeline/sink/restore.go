@@ -17,7 +17,7 @@ import (
 // records are delivered, but nothing is sealed; so there is nothing to wait for
 // when the worker is to end meanwhile.
 func (w *worker) restore(ctx context.Context) error {
-	ctx, cancel := w.untilItEnds(ctx)
+	ctx, cancel := endedBy(ctx, w.ends)
 	defer cancel()
 	a := attempt{settler: &w.settler}
 	var reached int64
@@ -48,6 +48,7 @@ func (w *worker) restore(ctx context.Context) error {
 	defer w.mu.Unlock()
 	w.restored = true
 	w.regulate()
+	w.budget.Recheck() // what came meanwhile can be sealed from now on
 	return nil
 }
 
@@ -57,7 +58,8 @@ func (w *worker) check(ctx context.Context, reached int64) (ledger.State, error)
 	as := &w.assignment
 	if as.Committed < 0 {
 		if reached > 0 {
-			return ledger.State{}, &haltError{HaltOffset, fmt.Errorf("nothing is committed, but the ledger shows records up to offset %d", reached-1)}
+			return ledger.State{},
+				&haltError{HaltOffset, fmt.Errorf("nothing is committed, but the ledger shows records up to offset %d", reached-1)}
 		}
 		return ledger.State{}, nil
 	}
@@ -66,11 +68,15 @@ func (w *worker) check(ctx context.Context, reached int64) (ledger.State, error)
 	case err != nil:
 		return ledger.State{}, &haltError{HaltMetadata, err}
 	case known && state.TopicID != ledger.UUID(as.TopicID):
-		return ledger.State{}, &haltError{HaltTopic, fmt.Errorf("offset %d was committed for topic %s, which now is %s", as.Committed, state.TopicID, ledger.UUID(as.TopicID))}
+		return ledger.State{}, &haltError{HaltTopic, fmt.Errorf("offset %d was committed for topic %s, which now is %s",
+			as.Committed, state.TopicID, ledger.UUID(as.TopicID))}
 	case state.Plan != nil && state.Plan[0] != as.Committed:
-		return ledger.State{}, &haltError{HaltMetadata, fmt.Errorf("offset %d was committed with a plan that begins at %d", as.Committed, state.Plan[0])}
+		return ledger.State{}, &haltError{
+			HaltMetadata, fmt.Errorf("offset %d was committed with a plan that begins at %d", as.Committed, state.Plan[0]),
+		}
 	case as.Committed < as.LogStart:
-		return ledger.State{}, w.missing(ctx, fmt.Errorf("offset %d comes next, but the log begins at %d", as.Committed, as.LogStart))
+		return ledger.State{}, w.missing(ctx, fmt.Errorf("offset %d comes next, but the log begins at %d",
+			as.Committed, as.LogStart))
 	}
 	return state, nil
 }
@@ -129,7 +135,8 @@ func (w *worker) rebuild(ctx context.Context, state ledger.State) error {
 	defer w.rebuilds.release()
 	begin := time.Now()
 	w.window.SetLowWatermark(lowWatermark)
-	stretch, observer := Stretch{Since: dedup.LowWatermarkMillis(lowWatermark), To: w.assignment.Committed}, w.window.Rebuild()
+	stretch, observer := Stretch{Since: dedup.LowWatermarkMillis(lowWatermark), To: w.assignment.Committed},
+		w.window.Rebuild()
 	a := attempt{settler: &w.settler, patience: rebuildTimeout}
 	if err := a.until(ctx, stepRebuild, func(ctx context.Context) error {
 		return w.deps.Reader.Observations(ctx, w.partition, &stretch, observer)
@@ -140,7 +147,8 @@ func (w *worker) rebuild(ctx context.Context, state ledger.State) error {
 	took := time.Since(begin)
 	w.metrics.rebuilt(stretch.Records, took)
 	w.deps.Log.LogAttrs(ctx, slog.LevelInfo, "window rebuilt", slog.String("topic", w.partition.Topic),
-		slog.Int("partition", int(w.partition.Index)), slog.Int64("records", stretch.Records), slog.Int("keys", w.window.Len()), slog.Duration("took", took))
+		slog.Int("partition", int(w.partition.Index)), slog.Int64("records", stretch.Records),
+		slog.Int("keys", w.window.Len()), slog.Duration("took", took))
 	return nil
 }
 
@@ -157,6 +165,7 @@ func (w *worker) firstReceipts(ctx context.Context) ([]int64, error) {
 		w.mu.Lock()
 		received := w.open.Receipts(enough)
 		full, ending := w.triggers.Full(&w.open), w.ending != running
+		w.sampling = len(received) == 0 && !full
 		w.mu.Unlock()
 		switch {
 		case len(received) > 0, full:
@@ -184,9 +193,9 @@ func (w *worker) goOnWith(s ledger.State) {
 		f.rejected = append(f.rejected, s.Plan[0]+n)
 	}
 	w.mu.Lock()
-	w.forced = f
+	defer w.mu.Unlock()
 	w.planned = time.Now()
-	w.mu.Unlock()
+	w.force(f)
 }
 
 // recuts are ranges that the ledger shows behind the committed offset: somebody
@@ -231,7 +240,6 @@ func (w *worker) recut(ctx context.Context) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.forced = f
-	w.regulate()
+	w.force(f)
 	return nil
 }

@@ -77,7 +77,8 @@ func TestAnOpenPlanIsStoredFirstAndExactly(t *testing.T) {
 		if diff := cmp.Diff([]ledger.Span{{First: 10, Last: 159}, {First: 160, Last: 249}}, w.spans(part)); diff != "" {
 			t.Errorf("spans (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]string{"plan 10", "insert 150", "commit 160", "plan 160", "insert 90", "commit 250", "close"}, w.calls); diff != "" {
+		if diff := cmp.Diff([]string{"plan 10", "insert 150", "commit 160", "plan 160", "insert 90", "commit 250", "close"},
+			w.calls); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
 	})
@@ -215,7 +216,9 @@ func TestOffsetsSetBackAreStoredUnderTheTokensTheyHad(t *testing.T) {
 		if len(w.rows) != 100 {
 			t.Errorf("%d rows of 100 events", len(w.rows))
 		}
-		if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 29}, {First: 30, Last: 59}, {First: 60, Last: 89}, {First: 90, Last: 99}}, w.spans(part)); diff != "" {
+		if diff := cmp.Diff(
+			[]ledger.Span{{First: 0, Last: 29}, {First: 30, Last: 59}, {First: 60, Last: 89}, {First: 90, Last: 99}},
+			w.spans(part)); diff != "" {
 			t.Errorf("spans (-want +got):\n%s", diff)
 		}
 	})
@@ -233,7 +236,8 @@ func TestOffsetsSetBackIntoARangeMeetTheNextOne(t *testing.T) {
 		}
 		w.committed[part], w.metadata[part] = 20, ""
 		run(t, w, 5*time.Second)
-		if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 29}, {First: 30, Last: 59}, {First: 20, Last: 29}}, w.spans(part)); diff != "" {
+		if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 29}, {First: 30, Last: 59}, {First: 20, Last: 29}},
+			w.spans(part)); diff != "" {
 			t.Errorf("spans (-want +got):\n%s", diff)
 		}
 	})
@@ -277,8 +281,10 @@ func TestAPartitionThatDoesNotFitStandsStillAndSaysWhy(t *testing.T) {
 				if len(w.rows) != 7 {
 					t.Errorf("%d rows, want the 7 of the other partition", len(w.rows))
 				}
-				gaps := slices.DeleteFunc(slices.Clone(w.ledger[part]), func(e ledger.Entry) bool { return e.Kind != ledger.EntryGap })
-				if tc.want == HaltRetention && (len(gaps) != 1 || gaps[0].Span != (ledger.Span{First: 1, Last: 2}) || gaps[0].Skipped != 2) {
+				gaps := slices.DeleteFunc(slices.Clone(w.ledger[part]),
+					func(e ledger.Entry) bool { return e.Kind != ledger.EntryGap })
+				if tc.want == HaltRetention &&
+					(len(gaps) != 1 || gaps[0].Span != (ledger.Span{First: 1, Last: 2}) || gaps[0].Skipped != 2) {
 					t.Errorf("gaps %+v", gaps)
 				}
 			})
@@ -307,7 +313,8 @@ func TestRecordsThatVanishStopThePartitionBehindWhatIsInHand(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 9}, {First: 10, Last: 14}}, w.spans(part)); diff != "" || len(w.rows) != 10 {
+		if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 9}, {First: 10, Last: 14}}, w.spans(part)); diff != "" ||
+			len(w.rows) != 10 {
 			t.Errorf("%d rows, spans (-want +got):\n%s", len(w.rows), diff)
 		}
 	})
@@ -318,7 +325,9 @@ func TestRecordsThatVanishStopThePartitionBehindWhatIsInHand(t *testing.T) {
 // says nothing of the kind.
 func TestALogThatWasCutStopsThePartitionBehindWhatIsInHand(t *testing.T) {
 	t.Parallel()
-	for name, err := range map[string]error{"other records": fmt.Errorf("%w: at 7", ErrTruncated), "too short": errors.New("out of range")} {
+	for name, err := range map[string]error{
+		"other records": fmt.Errorf("%w: at 7", ErrTruncated), "too short": errors.New("out of range"),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -562,7 +571,8 @@ func TestTheLedgerNamesWhatWasTouched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(part)
 		day := int64(record.MillisPerDay)
-		w.produce(part, anEvent("a", noon, noon), anEvent("b", noon-day, noon), anEvent("c", noon, noon), anEvent("d", noon-40*day, noon))
+		w.produce(part, anEvent("a", noon, noon), anEvent("b", noon-day, noon), anEvent("c", noon, noon),
+			anEvent("d", noon-40*day, noon))
 		run(t, w, 2*time.Second)
 		var got []string
 		for _, p := range w.ledger[part][0].Touched {

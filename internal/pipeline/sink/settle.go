@@ -93,7 +93,7 @@ func (a *attempt) verify(ctx context.Context, j *job) error {
 
 // plan commits which range is being stored, beside the offset that stays as it
 // is. From then on whoever owns the partition stores exactly this range, under
-// the same tokens and with the same decisions. It is refused to a process that is
+// the same tokens and with the same decisions. It is denied to a process that is
 // not the owner any more, before it has written anything. A plan that was found
 // is committed again: that tells whether it still may be gone on with.
 func (a *attempt) plan(ctx context.Context, j *job) error {
@@ -146,16 +146,20 @@ func (a *attempt) commit(ctx context.Context, j *job) error {
 	return a.commitTo(ctx, stepCommit, Progress{Next: j.Last + 1, LeaderEpoch: j.EpochOfLast, Metadata: metadata})
 }
 
-// release gives a range's memory back.
+// release gives a range's memory back. Whoever waits for memory looks again, also where nothing
+// counts any more: the partition has nothing on its way to be stored now.
 func (s *settler) release(j *job) {
 	s.releaseBlocks(j)
+	s.releaseBatches(j)
 	j.Release(s.memory)
 }
 
-// releaseBlocks gives the blocks back, which are what counts of a range that is
-// built, and the batches that they were made of.
+// releaseBatches lets go of the batches of a range, and of what it counts.
+func (s *settler) releaseBatches(j *job) { s.budget.Release(j.DropBatches()) }
+
+// releaseBlocks gives the blocks back. The range goes on counting what it did: its batches
+// are needed for its dead letters.
 func (s *settler) releaseBlocks(j *job) {
-	s.budget.Release(j.Unpack())
 	for _, m := range j.blocks {
 		s.blocks.Put(m.block)
 	}

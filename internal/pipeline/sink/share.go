@@ -58,7 +58,8 @@ func (s *shares) list() []ledger.Share {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := slices.Clone(s.all)
-	slices.SortFunc(all, func(a, b ledger.Share) int { return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Hour, b.Hour)) })
+	slices.SortFunc(all,
+		func(a, b ledger.Share) int { return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Hour, b.Hour)) })
 	return all
 }
 
@@ -84,7 +85,8 @@ func (j *job) addLetters(letters []DeadLetter) {
 // it. In a range in which none says so, the time that the log has of it counts, or now
 // where it has none.
 func (j *job) receivedAround(offset int64) int64 {
-	at, _ := slices.BinarySearchFunc(j.Records, offset, func(h buffer.Held, offset int64) int { return cmp.Compare(h.Offset, offset) })
+	at, _ := slices.BinarySearchFunc(j.Records, offset,
+		func(h buffer.Held, offset int64) int { return cmp.Compare(h.Offset, offset) })
 	for i := min(at, len(j.Records)-1); i >= 0; i-- {
 		if j.Records[i].Named() {
 			return j.Records[i].ReceivedAt

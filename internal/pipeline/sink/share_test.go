@@ -16,7 +16,8 @@ import (
 // ownedBy returns the record of an event of some owner.
 func ownedBy(owner, id string, received int64) buffer.Record {
 	e := record.Event{
-		Version: 1, ID: []byte(id), Organization: []byte("org_1"), Website: []byte(owner), Owner: []byte(owner), Type: []byte(record.TypeCustom),
+		Version: 1, ID: []byte(id), Organization: []byte("org_1"), Website: []byte(owner), Owner: []byte(owner),
+		Type: []byte(record.TypeCustom),
 		Name: []byte("n"), TimeMillis: noon, ReceivedAt: received,
 	}
 	return buffer.Record{ReceivedAt: received, Hash: record.HashOf(e.Owner, e.ID), Value: record.AppendEvent(nil, &e)}

@@ -106,7 +106,8 @@ func validate(cfg config.Sink) error {
 		errs = append(errs, errors.New("max_memory and connections must be positive"))
 	}
 	if cfg.InsertTimeout <= 0 || cfg.InsertTimeout >= cfg.Rebalance/2 {
-		errs = append(errs, fmt.Errorf("insert_timeout: %s is not below half of rebalance_timeout, %s", cfg.InsertTimeout, cfg.Rebalance))
+		errs = append(errs, fmt.Errorf("insert_timeout: %s is not below half of rebalance_timeout, %s",
+			cfg.InsertTimeout, cfg.Rebalance))
 	}
 	return errors.Join(errs...)
 }
@@ -181,7 +182,8 @@ func (s *Sink) deliver(b Delivery) {
 }
 
 // hurry has the fullest open ranges sealed before their time, as many as there
-// are builders that do nothing. More would not be stored sooner, and the smaller
+// are builders that do nothing, and will do nothing once those are sealed that were
+// hurried before. More would not be stored sooner, and the smaller
 // the ranges, the dearer their inserts. It reports whether more has to be fetched
 // nevertheless: nothing is on its way to be stored, and a range that was planned
 // when there was more memory is not whole.
@@ -191,16 +193,19 @@ func (s *Sink) hurry() (fetch bool) {
 		bytes  int64
 	}
 	var all []waiting
-	busy := false
+	busy, free := false, len(s.builders)
 	for _, w := range s.owned() {
 		if bytes := w.idle(); bytes > 0 {
 			all = append(all, waiting{w, bytes})
 		}
 		fetch = fetch || w.starved()
 		busy = busy || w.busy()
+		if w.hurried() {
+			free--
+		}
 	}
 	slices.SortStableFunc(all, func(a, b waiting) int { return cmp.Compare(b.bytes, a.bytes) })
-	for _, a := range all[:min(len(all), len(s.builders))] {
+	for _, a := range all[:min(len(all), max(0, free))] {
 		a.worker.hurry()
 	}
 	return fetch && !busy && len(all) == 0

@@ -65,7 +65,9 @@ func TestTriggers(t *testing.T) {
 		{"time reached", 100, 1000, 99, 1100 * time.Millisecond, []string{"plan 0", "insert 99", "commit 99"}},
 		{"rows reached", 100, 1000, 100, 100 * time.Millisecond, []string{"plan 0", "insert 100", "commit 100"}},
 		{"one row more waits", 100, 1000, 101, 100 * time.Millisecond, []string{"plan 0", "insert 100", "commit 100"}},
-		{"rows three times", 100, 60_000, 300, 100 * time.Millisecond, []string{"plan 0", "insert 100", "commit 100", "plan 100", "insert 100", "commit 200", "plan 200", "insert 100", "commit 300"}},
+		{"rows three times", 100, 60_000, 300, 100 * time.Millisecond, []string{
+			"plan 0", "insert 100", "commit 100", "plan 100", "insert 100", "commit 200", "plan 200", "insert 100", "commit 300",
+		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -100,7 +102,8 @@ func TestTheByteTriggerIsReached(t *testing.T) {
 		r := anEvent("a", noon, noon)
 		cfg.MaxBytes, cfg.MaxWait = int(3*recordBytes(&r)), time.Minute
 		w := newWorld(part)
-		w.produce(part, anEvent("a", noon, noon), anEvent("b", noon, noon), anEvent("c", noon, noon), anEvent("d", noon, noon))
+		w.produce(part, anEvent("a", noon, noon), anEvent("b", noon, noon), anEvent("c", noon, noon),
+			anEvent("d", noon, noon))
 		stop := start(t, newSink(t, cfg, w))
 		time.Sleep(time.Second) //nolint:forbidigo // fake time
 		w.mu.Lock()
@@ -136,7 +139,8 @@ func TestAFailedInsertIsSentAgainAsItWas(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		if want := "1:00000000-0000-0000-0000-000000000000:0:0-0:202603"; strings.Count(strings.Join(insertTokens[:12], " "), want) != 12 {
+		if want := "1:00000000-0000-0000-0000-000000000000:0:0-0:202603"; strings.Count(
+			strings.Join(insertTokens[:12], " "), want) != 12 {
 			t.Errorf("tokens %q, want 12 times %s", insertTokens[:12], want)
 		}
 		for n := 1; n < 12; n++ {
@@ -174,7 +178,9 @@ func TestWhatCannotBeDecodedIsADeadLetterBeforeTheCommit(t *testing.T) {
 		for _, l := range w.letters {
 			got = append(got, l.Reason)
 		}
-		if diff := cmp.Diff([]deadletter.Reason{deadletter.ReasonHeaders, deadletter.ReasonValue, deadletter.ReasonTime, deadletter.ReasonTime}, got); diff != "" {
+		if diff := cmp.Diff(
+			[]deadletter.Reason{deadletter.ReasonHeaders, deadletter.ReasonValue, deadletter.ReasonTime, deadletter.ReasonTime},
+			got); diff != "" {
 			t.Errorf("reasons (-want +got):\n%s", diff)
 		}
 	})
@@ -405,7 +411,8 @@ func TestDeadLettersHoldUpNoInsertButTheCommit(t *testing.T) {
 		synctest.Wait()
 		w.mu.Lock()
 		if len(w.rows) != 1 || len(w.letters) != 0 || len(w.ledger[part]) != 0 || w.committed[part] != 0 {
-			t.Errorf("while the letter waits: %d rows, %d letters, %d entries, committed %d", len(w.rows), len(w.letters), len(w.ledger[part]), w.committed[part])
+			t.Errorf("while the letter waits: %d rows, %d letters, %d entries, committed %d",
+				len(w.rows), len(w.letters), len(w.ledger[part]), w.committed[part])
 		}
 		w.mu.Unlock()
 		close(sent)
@@ -417,6 +424,36 @@ func TestDeadLettersHoldUpNoInsertButTheCommit(t *testing.T) {
 		w.mu.Unlock()
 		if err := stop(); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// The blocks of a range are of no use once they are inserted, however long its letters wait:
+// the next range is built in their memory.
+func TestBlocksAreGivenBackWhileDeadLettersWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(part, second)
+		w.lettersWait = make(chan struct{})
+		bad := anEvent("a", noon, noon)
+		bad.Value = []byte("{")
+		w.produce(part, bad, anEvent("b", noon, noon))
+		s := newSink(t, testConfig(), w)
+		stop := start(t, s)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // fake time
+		w.produce(second, anEvent("c", noon, noon))
+		time.Sleep(2 * time.Second) //nolint:forbidigo // fake time
+		w.seen()
+		if n := w.blocks.Load(); len(w.rows) != 2 || len(w.letters) != 0 || n != 1 || s.budget.InUse() == 0 {
+			t.Errorf("%d rows in %d blocks, %d letters, %d bytes in hand; want 2 in one, and a letter in hand",
+				len(w.rows), n, len(w.letters), s.budget.InUse())
+		}
+		close(w.lettersWait)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.letters) != 1 || s.budget.InUse() != 0 {
+			t.Errorf("%d letters, %d bytes in hand afterwards", len(w.letters), s.budget.InUse())
 		}
 	})
 }
@@ -503,7 +540,8 @@ func TestAPanicWhileABlockIsInsertedStopsItsPartitionAlone(t *testing.T) {
 				w.produce(part, anEvent("a", noon, noon), anEvent("b", noon, noon), anEvent("c", noon, noon))
 				for range 2 { // the second owner finds the plan
 					run(t, w, 5*time.Second)
-					if diff := cmp.Diff(map[int32]HaltReason{0: HaltPanic}, w.atEnd); diff != "" || w.committed[part] != 0 || len(w.rows) != 0 {
+					if diff := cmp.Diff(map[int32]HaltReason{0: HaltPanic}, w.atEnd); diff != "" ||
+						w.committed[part] != 0 || len(w.rows) != 0 {
 						t.Errorf("committed %d, %d rows, halted (-want +got):\n%s", w.committed[part], len(w.rows), diff)
 					}
 				}

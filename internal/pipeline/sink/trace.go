@@ -33,7 +33,8 @@ func (s *settler) startSpan(ctx context.Context, j *job) (context.Context, trace
 		trace.WithLinks(links[1:]...),
 		trace.WithAttributes(
 			semconv.MessagingSystemKafka, semconv.MessagingOperationName("store"), semconv.MessagingOperationTypeProcess,
-			semconv.MessagingDestinationName(s.partition.Topic), semconv.MessagingDestinationPartitionID(strconv.Itoa(int(s.partition.Index))),
+			semconv.MessagingDestinationName(s.partition.Topic),
+			semconv.MessagingDestinationPartitionID(strconv.Itoa(int(s.partition.Index))),
 			semconv.MessagingConsumerGroupName(s.cfg.Group), semconv.MessagingBatchMessageCount(len(j.Records)),
 			semconv.MessagingKafkaOffset(int(j.First)), attribute.Int64("millrace.last_offset", j.Last),
 		))

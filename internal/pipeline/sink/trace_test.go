@@ -32,8 +32,16 @@ func TestARangeContinuesTheFirstTraceAndLinksToTheOthers(t *testing.T) {
 		{"nothing traced", [][]byte{nil, nil}, "", 0},
 		{"not sampled", [][]byte{traceparent(1, false)}, "", 0},
 		{"malformed", [][]byte{[]byte("nonsense")}, "", 0},
-		{"one request of several events", [][]byte{nil, traceparent(7, true), traceparent(7, true)}, fmt.Sprintf("%032x", 7), 0},
-		{"three requests", [][]byte{traceparent(2, true), traceparent(3, true), traceparent(2, true), traceparent(4, true)}, fmt.Sprintf("%032x", 2), 2},
+		{
+			"one request of several events",
+			[][]byte{nil, traceparent(7, true), traceparent(7, true)},
+			fmt.Sprintf("%032x", 7), 0,
+		},
+		{
+			"three requests",
+			[][]byte{traceparent(2, true), traceparent(3, true), traceparent(2, true), traceparent(4, true)},
+			fmt.Sprintf("%032x", 2), 2,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +65,8 @@ func TestARangeContinuesTheFirstTraceAndLinksToTheOthers(t *testing.T) {
 			var want []telemetrytest.Span
 			if tc.parent != "" {
 				want = []telemetrytest.Span{
-					{Name: "INSERT " + part.Topic, TraceID: tc.parent}, {Name: "store " + part.Topic, TraceID: tc.parent, Links: tc.links},
+					{Name: "INSERT " + part.Topic, TraceID: tc.parent},
+					{Name: "store " + part.Topic, TraceID: tc.parent, Links: tc.links},
 				}
 			}
 			if diff := cmp.Diff(want, recorder.Ended()); diff != "" {

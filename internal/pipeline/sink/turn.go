@@ -19,11 +19,11 @@ type forcedSpan struct {
 	rejected []int64
 }
 
-// parts returns an error where the records in hand are not those that an open plan was made
+// diverged returns an error where the records in hand are not those that an open plan was made
 // of: they come from a log whose leader lacked some of them. A record is that of the plan
 // when it has the same leader epoch at the same offset, and then all before it are too.
 // Leader epochs never go down in a log, so a later one tells as soon as it is seen.
-func (f *forcedSpan) parts(o *buffer.Open) error {
+func (f *forcedSpan) diverged(o *buffer.Open) error {
 	if f == nil || !f.plan || f.leader < 0 {
 		return nil
 	}
@@ -139,7 +139,9 @@ func (w *worker) seal() *job {
 	defer w.mu.Unlock()
 	w.flush = false
 	n, last, f := w.cut()
-	j := &job{Range: w.open.Seal(n, last, w.memory), epoch: w.epoch, epochAfter: w.epoch, lowWatermark: w.window.LowWatermark()}
+	j := &job{
+		Range: w.open.Seal(n, last, w.memory), epoch: w.epoch, epochAfter: w.epoch, lowWatermark: w.window.LowWatermark(),
+	}
 	j.leader = j.EpochOfLast
 	if f != nil && f.exact {
 		j.replayed, j.epoch, j.rejected = f.plan, f.epoch, f.rejected
@@ -181,7 +183,7 @@ func (w *worker) pace(ctx context.Context) error {
 	w.mu.Lock()
 	n := min(w.open.Len(), w.triggers.Rows())
 	w.mu.Unlock()
-	ctx, cancel := w.untilItEnds(ctx)
+	ctx, cancel := endedBy(ctx, w.ends)
 	defer cancel()
 	if err := w.deps.Pacer.Pace(ctx, n); err != nil && !w.isEnding() {
 		return fmt.Errorf("waiting for its turn: %w", err)

@@ -16,7 +16,8 @@ func newMetrics(reg prometheus.Registerer, t *Tally) metrics {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_tally_waiting_counts",
-		Help: "Counts per owner, minute and outcome that ingestion.v1 has not acknowledged yet, besides those of the current minute.",
+		Help: "Counts per owner, minute and outcome that ingestion.v1 has not acknowledged yet, besides those of the " +
+			"current minute.",
 	}, func() float64 { return float64(t.waiting.Load()) })
 	return metrics{
 		published: f.NewCounter(prometheus.CounterOpts{
@@ -29,7 +30,8 @@ func newMetrics(reg prometheus.Registerer, t *Tally) metrics {
 		}),
 		uncounted: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_tally_uncounted_events_total",
-			Help: "Events that no count tells of, because too many owners were counted at a time or the last counts could not be published. The events themselves are not affected.",
+			Help: "Events that no count tells of, because too many owners were counted at a time or the last counts could " +
+				"not be published. The events themselves are not affected.",
 		}),
 	}
 }

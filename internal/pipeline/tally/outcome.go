@@ -23,9 +23,10 @@ const (
 // rejections are the codes that a request, or one event of it, can be rejected with.
 var rejections = [...]apierr.Code{
 	apierr.Internal, // stands for those that are not listed
-	apierr.Validation, apierr.WebsiteMissingOrganization, apierr.AuthRequired, apierr.QuotaExceeded, apierr.Forbidden, apierr.AccessDenied,
-	apierr.OriginNotAuthorized, apierr.IPNotAuthorized, apierr.WebsiteNotFound, apierr.PayloadTooLarge, apierr.RateLimited,
-	apierr.BillingUnavailable, apierr.ServiceUnavailable, apierr.DeliveryUnavailable, apierr.DeadlineExceeded,
+	apierr.Validation, apierr.WebsiteMissingOrganization, apierr.AuthRequired, apierr.QuotaExceeded, apierr.Forbidden,
+	apierr.AccessDenied, apierr.OriginNotAuthorized, apierr.IPNotAuthorized, apierr.WebsiteNotFound,
+	apierr.PayloadTooLarge, apierr.RateLimited, apierr.BillingUnavailable, apierr.ServiceUnavailable,
+	apierr.DeliveryUnavailable, apierr.DeadlineExceeded,
 }
 
 const numOutcomes = int(firstRejection) + len(rejections)

@@ -89,7 +89,8 @@ func (t *Tally) finish(ctx context.Context) {
 		lost += t.pending[i].events
 	}
 	t.metrics.uncounted.Add(float64(lost))
-	t.deps.Log.LogAttrs(ctx, slog.LevelError, "counts of events are lost, not the events", slog.Int64("events", lost), slog.Any("error", err))
+	t.deps.Log.LogAttrs(ctx, slog.LevelError, "counts of events are lost, not the events", slog.Int64("events", lost),
+		slog.Any("error", err))
 }
 
 // flush publishes the counts that wait, or else those of now. Those that are not
@@ -137,7 +138,8 @@ func (t *Tally) collect() {
 // records makes the records of counts, in memory that nobody uses again: a
 // publisher that failed may still read it.
 func (t *Tally) records(some []count) []record.Record {
-	all, now := make([]record.Record, 0, len(some)), t.deps.Now() // a record as old as an outage would not be sent any more
+	// a record as old as an outage would not be sent any more
+	all, now := make([]record.Record, 0, len(some)), t.deps.Now()
 	for len(some) > 0 {
 		of := some[0].owner.Organization
 		n := 1

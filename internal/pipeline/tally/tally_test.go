@@ -201,7 +201,8 @@ func TestTheLastCountsAreSentAgain(t *testing.T) {
 		if err := tally.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if n := counterOf(t, reg, "millrace_tally_uncounted_events_total"); n != 0 || to.told()["ingestion.v1 org_1/web_1 12:00:00 accepted 3"] != 1 {
+		if n := counterOf(t, reg, "millrace_tally_uncounted_events_total"); n != 0 ||
+			to.told()["ingestion.v1 org_1/web_1 12:00:00 accepted 3"] != 1 {
 			t.Errorf("%g events are noted as uncounted, told was %v", n, to.told())
 		}
 	})
@@ -301,7 +302,8 @@ func TestNilCountsNothing(t *testing.T) {
 	(*Tally)(nil).Add(site, Accepted, 1, noon)
 }
 
-func TestCountingAllocatesNothingForAnOwnerThatIsKnown(t *testing.T) { //nolint:paralleltest // counts allocations of the process
+//nolint:paralleltest // counts allocations of the process
+func TestCountingAllocatesNothingForAnOwnerThatIsKnown(t *testing.T) {
 	tally, _ := newTally(&topic{})
 	tally.Add(site, Accepted, 1, noon)
 	if n := testing.AllocsPerRun(1000, func() { tally.Add(site, Accepted, 1, noon) }); n != 0 {
@@ -313,7 +315,9 @@ func BenchmarkAdd(b *testing.B) {
 	tally, _ := newTally(&topic{})
 	owners := make([]Owner, 1000)
 	for i := range owners {
-		owners[i] = Owner{Organization: "org_01JQZ3F8Y4M2N6P8R0S2T4V6W8", Website: fmt.Sprintf("web_01JQZ3F8Y4M2N6P8R0S2T4%04d", i)}
+		owners[i] = Owner{
+			Organization: "org_01JQZ3F8Y4M2N6P8R0S2T4V6W8", Website: fmt.Sprintf("web_01JQZ3F8Y4M2N6P8R0S2T4%04d", i),
+		}
 	}
 	b.ReportAllocs()
 	b.RunParallel(func(p *testing.PB) {

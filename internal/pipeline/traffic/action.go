@@ -17,11 +17,13 @@ type action struct {
 var actionsOf = [...][]action{
 	{
 		{[]byte("add_to_cart"), func(dst []byte, r *random) []byte {
-			return fmt.Appendf(dst, `{"sku":"item-%03d","price":%d.%02d,"quantity":%d,"currency":"EUR"}`, r.rank(400), r.between(4, 240), r.between(0, 99), r.between(1, 3))
+			return fmt.Appendf(dst, `{"sku":"item-%03d","price":%d.%02d,"quantity":%d,"currency":"EUR"}`,
+				r.rank(400), r.between(4, 240), r.between(0, 99), r.between(1, 3))
 		}},
 		{[]byte("search"), appendSearch},
 		{[]byte("purchase"), func(dst []byte, r *random) []byte {
-			return fmt.Appendf(dst, `{"revenue":%d.%02d,"items":%d,"currency":"EUR","coupon":%t}`, r.between(9, 400), r.between(0, 99), r.between(1, 6), r.chance(0.2))
+			return fmt.Appendf(dst, `{"revenue":%d.%02d,"items":%d,"currency":"EUR","coupon":%t}`,
+				r.between(9, 400), r.between(0, 99), r.between(1, 6), r.chance(0.2))
 		}},
 	},
 	{
@@ -35,7 +37,8 @@ var actionsOf = [...][]action{
 	},
 	{
 		{[]byte("feature_used"), func(dst []byte, r *random) []byte {
-			return fmt.Appendf(dst, `{"feature":"f-%02d","duration_ms":%d,"beta":%t}`, r.rank(40), int(r.around(300, 10)), r.chance(0.1))
+			return fmt.Appendf(dst, `{"feature":"f-%02d","duration_ms":%d,"beta":%t}`,
+				r.rank(40), int(r.around(300, 10)), r.chance(0.1))
 		}},
 		{[]byte("signup"), func(dst []byte, r *random) []byte {
 			return append(append(append(dst, `{"plan":"`...), plans[r.below(len(plans))]...), `","trial":true}`...)
@@ -48,7 +51,9 @@ var actionsOf = [...][]action{
 
 var plans = [...]string{"free", "pro", "team", "enterprise"}
 
-var words = [...]string{"shoes", "jacket", "api", "pricing", "refund", "login", "install", "export", "invoice", "dark mode"}
+var words = [...]string{
+	"shoes", "jacket", "api", "pricing", "refund", "login", "install", "export", "invoice", "dark mode",
+}
 
 func appendSearch(dst []byte, r *random) []byte {
 	dst = append(append(dst, `{"query":"`...), words[r.rank(len(words))]...)

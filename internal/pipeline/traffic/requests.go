@@ -132,7 +132,8 @@ func (q *queue) begin() {
 func (r *Requests) flush(key queueKey, q *queue) {
 	for {
 		r.ready = append(r.ready, Request{
-			Way: key.way, Website: r.source.world.SiteID(key.site), UserAgent: q.agent, Body: append(q.body, ']'), Events: q.count,
+			Way: key.way, Website: r.source.world.SiteID(key.site), UserAgent: q.agent, Body: append(q.body, ']'),
+			Events: q.count,
 		})
 		q.body, q.count = make([]byte, 0, cap(q.body)), 0
 		for len(q.again) > 0 && q.count < r.mix.Batch {

@@ -47,12 +47,19 @@ const (
 
 // fixedPages are those that every website has.
 var fixedPages = []struct{ path, title string }{
-	{"/", "Home"}, {"/pricing", "Pricing"}, {"/blog", "Blog"}, {"/about", "About us"}, {"/login", "Log in"}, {"/contact", "Contact"},
+	{"/", "Home"},
+	{"/pricing", "Pricing"},
+	{"/blog", "Blog"},
+	{"/about", "About us"},
+	{"/login", "Log in"},
+	{"/contact", "Contact"},
 }
 
 // sections are what further pages are called, by the kind of website.
 var sections = []struct{ path, title string }{
-	{"/products/item-%03d", "Item %d – Shop"}, {"/blog/post-%03d", "Post %d – Blog"}, {"/docs/chapter-%03d", "Chapter %d – Documentation"},
+	{"/products/item-%03d", "Item %d – Shop"},
+	{"/blog/post-%03d", "Post %d – Blog"},
+	{"/docs/chapter-%03d", "Chapter %d – Documentation"},
 }
 
 // NewWorld lays out the websites: the first is the largest.
@@ -61,7 +68,8 @@ func NewWorld(cfg Config) *World {
 	for i := range cfg.Sites {
 		of := &cfg.Sites[i]
 		s := &w.sites[i]
-		s.id, s.organization, s.host, s.origin = []byte(of.ID), []byte(of.Organization), []byte(of.Host), []byte("https://"+of.Host)
+		s.id, s.organization, s.host, s.origin = []byte(of.ID), []byte(of.Organization), []byte(of.Host),
+			[]byte("https://"+of.Host)
 		r := random(mix(cfg.Seed, uint64(i)))
 		share := 1 / math.Sqrt(float64(i+1))
 		s.regulars = max(fewestRegulars, int(mostRegulars*share*share))

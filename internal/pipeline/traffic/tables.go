@@ -54,23 +54,94 @@ const (
 )
 
 var agents = newChoice(written([]agentRow{
-	{weight: 26, agent: "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s Safari/537.36", browser: "Chrome", versions: chromeVersions, os: "Windows", osVersion: "10", device: desktop, screens: wideScreens, connections: wired, pages: manyPages, interactions: 60},
-	{weight: 10, agent: "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s Safari/537.36", browser: "Chrome", versions: chromeVersions, os: "macOS", osVersion: "10.15", device: desktop, screens: wideScreens, connections: wired, pages: manyPages, interactions: 60},
-	{weight: 6, agent: "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36 Edg/%s", browser: "Edge", versions: chromeVersions, os: "Windows", osVersion: "10", device: desktop, screens: wideScreens, connections: wired, pages: manyPages, interactions: 60},
-	{weight: 4, agent: "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/%s", browser: "Firefox", versions: firefoxVersions, os: "Windows", osVersion: "10", device: desktop, screens: wideScreens, connections: wired, pages: manyPages, interactions: 60},
-	{weight: 2, agent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/%s", browser: "Firefox", versions: firefoxVersions, os: "Linux", device: desktop, screens: wideScreens, connections: wired, pages: manyPages, interactions: 60},
-	{weight: 6, agent: "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/%s Safari/605.1.15", browser: "Safari", versions: safariVersions, os: "macOS", osVersion: "10.15", device: desktop, screens: wideScreens, connections: []string{""}, pages: manyPages, interactions: 60},
-	{weight: 20, agent: "Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/%s Mobile/15E148 Safari/604.1", browser: "Safari", versions: safariVersions, os: "iOS", osVersion: "18.6", device: mobile, screens: phoneScreens, connections: []string{""}, pages: fewPages, interactions: 25},
-	{weight: 18, agent: "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s Mobile Safari/537.36", browser: "Chrome", versions: chromeVersions, os: "Android", osVersion: "10", device: mobile, screens: phoneScreens, connections: wireless, pages: fewPages, interactions: 25},
-	{weight: 3, agent: "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/%s Chrome/136.0.0.0 Mobile Safari/537.36", browser: "Samsung Internet", versions: []versionRow{{"29.0", "29"}, {"28.0", "28"}}, os: "Android", osVersion: "10", device: mobile, screens: phoneScreens, connections: wireless, pages: fewPages, interactions: 25},
-	{weight: 3, agent: "Mozilla/5.0 (iPad; CPU OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/%s Mobile/15E148 Safari/604.1", browser: "Safari", versions: safariVersions, os: "iOS", osVersion: "18.6", device: tablet, screens: tabletScreens, connections: []string{""}, pages: manyPages, interactions: 30},
+	{
+		weight:  26,
+		agent:   "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s Safari/537.36",
+		browser: "Chrome", versions: chromeVersions, os: "Windows", osVersion: "10", device: desktop, screens: wideScreens,
+		connections: wired, pages: manyPages, interactions: 60,
+	},
+	{
+		weight: 10,
+		agent: "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s " +
+			"Safari/537.36",
+		browser: "Chrome", versions: chromeVersions, os: "macOS", osVersion: "10.15", device: desktop, screens: wideScreens,
+		connections: wired, pages: manyPages, interactions: 60,
+	},
+	{
+		weight: 6,
+		agent: "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 " +
+			"Safari/537.36 Edg/%s",
+		browser: "Edge", versions: chromeVersions, os: "Windows", osVersion: "10", device: desktop, screens: wideScreens,
+		connections: wired, pages: manyPages, interactions: 60,
+	},
+	{
+		weight: 4, agent: "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/%s", browser: "Firefox",
+		versions: firefoxVersions, os: "Windows", osVersion: "10", device: desktop, screens: wideScreens, connections: wired,
+		pages: manyPages, interactions: 60,
+	},
+	{
+		weight: 2, agent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/%s", browser: "Firefox",
+		versions: firefoxVersions, os: "Linux", device: desktop, screens: wideScreens, connections: wired, pages: manyPages,
+		interactions: 60,
+	},
+	{
+		weight: 6,
+		agent: "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/%s " +
+			"Safari/605.1.15",
+		browser: "Safari", versions: safariVersions, os: "macOS", osVersion: "10.15", device: desktop, screens: wideScreens,
+		connections: []string{""}, pages: manyPages, interactions: 60,
+	},
+	{
+		weight: 20,
+		agent: "Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) " +
+			"Version/%s Mobile/15E148 Safari/604.1",
+		browser: "Safari", versions: safariVersions, os: "iOS", osVersion: "18.6", device: mobile, screens: phoneScreens,
+		connections: []string{""}, pages: fewPages, interactions: 25,
+	},
+	{
+		weight:  18,
+		agent:   "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%s Mobile Safari/537.36",
+		browser: "Chrome", versions: chromeVersions, os: "Android", osVersion: "10", device: mobile, screens: phoneScreens,
+		connections: wireless, pages: fewPages, interactions: 25,
+	},
+	{
+		weight: 3,
+		agent: "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/%s " +
+			"Chrome/136.0.0.0 Mobile Safari/537.36",
+		browser: "Samsung Internet", versions: []versionRow{{"29.0", "29"}, {"28.0", "28"}}, os: "Android", osVersion: "10",
+		device: mobile, screens: phoneScreens, connections: wireless, pages: fewPages, interactions: 25,
+	},
+	{
+		weight: 3,
+		agent: "Mozilla/5.0 (iPad; CPU OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/%s " +
+			"Mobile/15E148 Safari/604.1",
+		browser: "Safari", versions: safariVersions, os: "iOS", osVersion: "18.6", device: tablet, screens: tabletScreens,
+		connections: []string{""}, pages: manyPages, interactions: 30,
+	},
 }), func(a *agentRow) int { return a.weight })
 
 // bots are programs that run a page's script and say who they are.
 var bots = newChoice(written([]agentRow{
-	{weight: 5, agent: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/142.0.0.0 Safari/537.36", versions: noBrowser, device: "other", bot: "Googlebot", botKind: "crawler", screens: []string{"1024x768"}, connections: []string{""}, pages: 3},
-	{weight: 3, agent: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/142.0.0.0 Safari/537.36", versions: noBrowser, device: "other", bot: "bingbot", botKind: "crawler", screens: []string{"1024x768"}, connections: []string{""}, pages: 3},
-	{weight: 2, agent: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)", versions: noBrowser, device: "other", bot: "GPTBot", botKind: "ai_crawler", screens: []string{"1024x768"}, connections: []string{""}, pages: 3},
+	{
+		weight: 5,
+		agent: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; " +
+			"+http://www.google.com/bot.html) Chrome/142.0.0.0 Safari/537.36",
+		versions: noBrowser, device: "other", bot: "Googlebot", botKind: "crawler", screens: []string{"1024x768"},
+		connections: []string{""}, pages: 3,
+	},
+	{
+		weight: 3,
+		agent: "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; " +
+			"+http://www.bing.com/bingbot.htm) Chrome/142.0.0.0 Safari/537.36",
+		versions: noBrowser, device: "other", bot: "bingbot", botKind: "crawler", screens: []string{"1024x768"},
+		connections: []string{""}, pages: 3,
+	},
+	{
+		weight:   2,
+		agent:    "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)",
+		versions: noBrowser, device: "other", bot: "GPTBot", botKind: "ai_crawler", screens: []string{"1024x768"},
+		connections: []string{""}, pages: 3,
+	},
 }), func(a *agentRow) int { return a.weight })
 
 // placeRow is where visitors are, with the hours by which their clocks are ahead of
@@ -86,12 +157,32 @@ type placeRow struct {
 type cityRow struct{ region, city string }
 
 var places = newChoice([]placeRow{
-	{30, "US", "en-US", "America/New_York", -5, []cityRow{{"New York", "New York"}, {"California", "Los Angeles"}, {"Texas", "Austin"}, {"Illinois", "Chicago"}, {"Washington", "Seattle"}}},
-	{10, "DE", "de-DE", "Europe/Berlin", 1, []cityRow{{"Berlin", "Berlin"}, {"Bavaria", "Munich"}, {"Hamburg", "Hamburg"}}},
-	{9, "GB", "en-GB", "Europe/London", 0, []cityRow{{"England", "London"}, {"England", "Manchester"}, {"Scotland", "Edinburgh"}}},
-	{8, "IN", "en-IN", "Asia/Kolkata", 5, []cityRow{{"Maharashtra", "Mumbai"}, {"Karnataka", "Bengaluru"}, {"Delhi", "Delhi"}}},
+	{
+		30, "US", "en-US", "America/New_York", -5,
+		[]cityRow{
+			{"New York", "New York"},
+			{"California", "Los Angeles"},
+			{"Texas", "Austin"},
+			{"Illinois", "Chicago"},
+			{"Washington", "Seattle"},
+		},
+	},
+	{
+		10, "DE", "de-DE", "Europe/Berlin", 1, []cityRow{{"Berlin", "Berlin"}, {"Bavaria", "Munich"}, {"Hamburg", "Hamburg"}},
+	},
+	{
+		9, "GB", "en-GB", "Europe/London", 0,
+		[]cityRow{{"England", "London"}, {"England", "Manchester"}, {"Scotland", "Edinburgh"}},
+	},
+	{
+		8, "IN", "en-IN", "Asia/Kolkata", 5,
+		[]cityRow{{"Maharashtra", "Mumbai"}, {"Karnataka", "Bengaluru"}, {"Delhi", "Delhi"}},
+	},
 	{6, "FR", "fr-FR", "Europe/Paris", 1, []cityRow{{"Île-de-France", "Paris"}, {"Auvergne-Rhône-Alpes", "Lyon"}}},
-	{6, "BR", "pt-BR", "America/Sao_Paulo", -3, []cityRow{{"São Paulo", "São Paulo"}, {"Rio de Janeiro", "Rio de Janeiro"}}},
+	{
+		6, "BR", "pt-BR", "America/Sao_Paulo", -3,
+		[]cityRow{{"São Paulo", "São Paulo"}, {"Rio de Janeiro", "Rio de Janeiro"}},
+	},
 	{5, "CA", "en-CA", "America/Toronto", -5, []cityRow{{"Ontario", "Toronto"}, {"Quebec", "Montreal"}}},
 	{5, "JP", "ja-JP", "Asia/Tokyo", 9, []cityRow{{"Tokyo", "Tokyo"}, {"Osaka", "Osaka"}}},
 	{4, "AU", "en-AU", "Australia/Sydney", 10, []cityRow{{"New South Wales", "Sydney"}, {"Victoria", "Melbourne"}}},
@@ -146,12 +237,21 @@ type sourceRow struct {
 var sources = newChoice([]sourceRow{
 	{weight: 34, kind: "direct"},
 	{weight: 28, url: "https://google.com/", host: "google.com", kind: "search", name: "Google"},
-	{weight: 5, url: "https://google.com/", host: "google.com", kind: "search", name: "Google", source: "google", medium: "cpc", clickKind: "gclid"},
+	{
+		weight: 5, url: "https://google.com/", host: "google.com", kind: "search", name: "Google", source: "google",
+		medium: "cpc", clickKind: "gclid",
+	},
 	{weight: 4, url: "https://bing.com/", host: "bing.com", kind: "search", name: "Bing"},
 	{weight: 3, url: "https://duckduckgo.com/", host: "duckduckgo.com", kind: "search", name: "DuckDuckGo"},
-	{weight: 4, url: "https://l.facebook.com/", host: "l.facebook.com", kind: "social", name: "Facebook", source: "facebook", medium: "paid_social", clickKind: "fbclid"},
+	{
+		weight: 4, url: "https://l.facebook.com/", host: "l.facebook.com", kind: "social", name: "Facebook",
+		source: "facebook", medium: "paid_social", clickKind: "fbclid",
+	},
 	{weight: 4, url: "https://t.co/", host: "t.co", kind: "social", name: "X"},
-	{weight: 3, url: "https://linkedin.com/", host: "linkedin.com", kind: "social", name: "LinkedIn", source: "linkedin", medium: "social"},
+	{
+		weight: 3, url: "https://linkedin.com/", host: "linkedin.com", kind: "social", name: "LinkedIn", source: "linkedin",
+		medium: "social",
+	},
 	{weight: 3, url: "https://reddit.com/", host: "reddit.com", kind: "social", name: "Reddit"},
 	{weight: 3, url: "https://chatgpt.com/", host: "chatgpt.com", kind: "ai", name: "ChatGPT", source: "chatgpt.com"},
 	{weight: 1, url: "https://perplexity.ai/", host: "perplexity.ai", kind: "ai", name: "Perplexity"},
@@ -195,5 +295,10 @@ type metricRow struct {
 }
 
 var metrics = []metricRow{
-	{"FCP", 1100, 4, 1.5}, {"LCP", 1800, 4, 1.6}, {"CLS", 0.04, 8, 1.2}, {"INP", 90, 5, 1.8}, {"TTFB", 320, 5, 1.3}, {"FPS", 57, 1.2, 0.9},
+	{"FCP", 1100, 4, 1.5},
+	{"LCP", 1800, 4, 1.6},
+	{"CLS", 0.04, 8, 1.2},
+	{"INP", 90, 5, 1.8},
+	{"TTFB", 320, 5, 1.3},
+	{"FPS", 57, 1.2, 0.9},
 }

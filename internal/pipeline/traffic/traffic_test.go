@@ -19,7 +19,8 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func worldOf(seed, run uint64, sites int) *World {
 	cfg := Config{Seed: seed, Run: run, Bots: 0.05}
 	for i := range sites {
-		cfg.Sites = append(cfg.Sites, Site{ID: fmt.Sprintf("web_%02d", i), Organization: "org_1", Host: fmt.Sprintf("site-%d.example.com", i)})
+		cfg.Sites = append(cfg.Sites,
+			Site{ID: fmt.Sprintf("web_%02d", i), Organization: "org_1", Host: fmt.Sprintf("site-%d.example.com", i)})
 	}
 	return NewWorld(cfg)
 }
@@ -36,7 +37,9 @@ func bodies(w *World, mix Mix, n int) [][]byte {
 func TestTheSameSeedAndRunAreTheSameBytes(t *testing.T) {
 	t.Parallel()
 	mix := Mix{Batch: 7, Duplicates: 0.02, Disorder: 0.05, Late: 0.1}
-	text := func(seed uint64) string { return string(bytes.Join(bodies(worldOf(seed, 9, 3), mix, 200), []byte("\n"))) }
+	text := func(seed uint64) string {
+		return string(bytes.Join(bodies(worldOf(seed, 9, 3), mix, 200), []byte("\n")))
+	}
 	first := text(5)
 	if diff := cmp.Diff(first, text(5)); diff != "" {
 		t.Errorf("the second time (-first +second):\n%s", diff)

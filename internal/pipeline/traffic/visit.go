@@ -81,7 +81,8 @@ type visitor struct {
 func (s *Source) Began(day time.Time) time.Time {
 	hour := hours.pick(&s.random).hour - places.pick(&s.random).ahead
 	hour = (hour + 24) % 24
-	return day.Add(time.Duration(hour)*time.Hour + time.Duration(s.random.below(int(time.Hour/time.Millisecond)))*time.Millisecond)
+	return day.Add(time.Duration(hour)*time.Hour +
+		time.Duration(s.random.below(int(time.Hour/time.Millisecond)))*time.Millisecond)
 }
 
 // Visit makes a visit of a website, its events in the order of time. They are valid
@@ -255,7 +256,8 @@ func (s *Source) fault(p *page) {
 	t := &e.web.Texts
 	t[record.Message], t[record.Filename] = bytesOf(f.message), s.since(from)
 	from = len(s.text)
-	s.text = append(append(append(append(s.text, f.name...), ": "...), f.message...), "\n    at render (app.js:17:9)\n    at main (app.js:240:3)"...)
+	s.text = append(append(append(append(s.text, f.name...), ": "...), f.message...),
+		"\n    at render (app.js:17:9)\n    at main (app.js:240:3)"...)
 	t[record.Stack] = s.since(from)
 	e.web.Set(record.Line, float64(f.line))
 	e.web.Set(record.Column, float64(f.column))

@@ -112,7 +112,9 @@ func (v *verifier) differing(ctx context.Context, pairs []ledger.Touched) error 
 func (v *verifier) tell(pairs []ledger.Touched, counts []ledger.Counts) {
 	for i, p := range pairs {
 		v.report.day(p.Day).Rollups++
-		e := Example{Kind: RollupDiffers, Owner: p.Owner, Day: dateOf(p.Day), Why: "a cell of a rollup answers otherwise than the events"}
+		e := Example{
+			Kind: RollupDiffers, Owner: p.Owner, Day: dateOf(p.Day), Why: "a cell of a rollup answers otherwise than the events",
+		}
 		if i < len(counts) {
 			c := counts[i]
 			e.Why = fmt.Sprintf("%d events, %d in the rollup of 15 minutes, %d in that of a day", c.Base, c.Quarters, c.Days)

@@ -64,8 +64,10 @@ func TestADayIsLookedAtTwiceWhileSinksRun(t *testing.T) {
 		"an insert begins in the last look": {[]moment{whole, whole, more}, false, Day{}, time.Minute},
 		"a rollup lacks an event":           {[]moment{half}, false, Day{Rollups: 1}, time.Minute},
 		"only a cell differs":               {[]moment{at(5, 5, 5, true)}, false, Day{Rollups: 1}, time.Minute},
-		"events keep coming":                {[]moment{half, half, more, more, still, still, at(8, 7, 8, true)}, false, Day{Changing: 1}, 3 * time.Minute},
-		"nobody inserts, so it differs":     {[]moment{half}, true, Day{Rollups: 1}, 0},
+		"events keep coming": {
+			[]moment{half, half, more, more, still, still, at(8, 7, 8, true)}, false, Day{Changing: 1}, 3 * time.Minute,
+		},
+		"nobody inserts, so it differs": {[]moment{half}, true, Day{Rollups: 1}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -99,7 +99,8 @@ func (s *slice) read(ctx context.Context, topic Topic, erased *tombstone.Set) er
 		}
 		rec := seen{offset: r.Offset, hash: r.Hash, replayed: r.Replayed, owner: s.ownerOf(r.Key), day: record.Day(r.Time)}
 		// What no Date can hold is no event of the table: a dead letter tells of it.
-		if decoder.DecodeEvent(r.Value, &event) == nil && event.TimeMillis >= 0 && event.TimeMillis < maxDay*record.MillisPerDay {
+		if decoder.DecodeEvent(r.Value, &event) == nil && event.TimeMillis >= 0 &&
+			event.TimeMillis < maxDay*record.MillisPerDay {
 			rec.owner, rec.day = s.ownerOf(event.Owner), record.Day(event.TimeMillis)
 			rec.erased = erased.Covers(event.Owner, event.ProfileID, event.AnonymousID, event.ReceivedAt)
 			rec.print = fingerprint(s.owners[rec.owner], rec.day, event.Name, eventKey(r.Hash))
@@ -200,7 +201,8 @@ func (s *slice) elsewhere(ctx context.Context, base Base) error {
 func (v *verifier) unexpected(row *Row, why string) {
 	v.report.day(row.Day).Unexpected++
 	v.report.example(Example{
-		Kind: Unexpected, Topic: row.Topic, Partition: row.Partition, Offset: row.Offset, Owner: row.Owner, Day: dateOf(row.Day),
+		Kind: Unexpected, Topic: row.Topic, Partition: row.Partition, Offset: row.Offset, Owner: row.Owner,
+		Day:      dateOf(row.Day),
 		EventKey: row.EventKey, Why: why,
 	})
 }

@@ -172,7 +172,8 @@ func (v *verifier) stray(ctx context.Context, q *StrayQuery, row *Row) (why stri
 	var e record.Event
 	err = v.topic.Records(ctx, row.Topic, row.Partition, row.Offset, row.Offset+1, func(r *Record) error {
 		if decoder.DecodeEvent(r.Value, &e) == nil &&
-			fingerprint(string(e.Owner), record.Day(e.TimeMillis), e.Name, eventKey(r.Hash)) == fingerprint(row.Owner, row.Day, []byte(row.Name), row.EventKey) {
+			fingerprint(string(e.Owner), record.Day(e.TimeMillis), e.Name, eventKey(r.Hash)) == fingerprint(row.Owner, row.Day,
+				[]byte(row.Name), row.EventKey) {
 			why = ""
 		}
 		return nil

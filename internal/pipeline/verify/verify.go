@@ -147,7 +147,10 @@ func Run(ctx context.Context, topic Topic, base Base, o Options) (*Report, error
 	if o.SliceRecords <= 0 {
 		o.SliceRecords = sliceRecords
 	}
-	v := &verifier{topic: topic, base: base, o: o, report: newReport(o), missing: map[told]struct{}{}, pairs: map[ledger.Touched]struct{}{}}
+	v := &verifier{
+		topic: topic, base: base, o: o, report: newReport(o), missing: map[told]struct{}{},
+		pairs: map[ledger.Touched]struct{}{},
+	}
 	var err error
 	if v.exclusions, err = base.Exclusions(ctx); err != nil {
 		return nil, err

@@ -63,12 +63,14 @@ func (l *log) Letters(_ context.Context, _ string, _ int64, do func(int32, int64
 // empty is a base without a row.
 type empty struct{}
 
-func (empty) Table(string) string                                          { return "events" }
-func (empty) Rows(context.Context, Range, []int32, func(*Row)) error       { return nil }
-func (empty) Known(context.Context, string, []Key) ([]Key, error)          { return nil, nil }
-func (empty) Strays(context.Context, *StrayQuery, func(*Row)) error        { return nil }
-func (empty) Exclusions(context.Context) ([]Exclusion, error)              { return nil, nil }
-func (empty) Erased(context.Context) (*tombstone.Set, error)               { return nil, nil } //nolint:nilnil // nothing is erased
+func (empty) Table(string) string                                    { return "events" }
+func (empty) Rows(context.Context, Range, []int32, func(*Row)) error { return nil }
+func (empty) Known(context.Context, string, []Key) ([]Key, error)    { return nil, nil }
+func (empty) Strays(context.Context, *StrayQuery, func(*Row)) error  { return nil }
+func (empty) Exclusions(context.Context) ([]Exclusion, error)        { return nil, nil }
+
+//nolint:nilnil // nothing is erased
+func (empty) Erased(context.Context) (*tombstone.Set, error)               { return nil, nil }
 func (empty) DifferingOn(context.Context, int32) ([]ledger.Touched, error) { return nil, nil }
 func (empty) Differing(context.Context, []ledger.Touched) ([]ledger.Touched, error) {
 	return nil, nil
@@ -93,7 +95,10 @@ func recordsOf(ids ...string) []Record {
 			Version: 1, ID: []byte(id), Organization: []byte("org_1"), Website: []byte("web_1"), Owner: []byte("web_1"),
 			Type: []byte(record.TypeCustom), Name: []byte("n"), TimeMillis: noon.UnixMilli(), ReceivedAt: noon.UnixMilli(),
 		}
-		all = append(all, Record{Offset: int64(i), Key: e.Owner, Value: record.AppendEvent(nil, &e), Time: noon.UnixMilli(), Hash: record.HashOf(e.Owner, e.ID)})
+		all = append(all, Record{
+			Offset: int64(i), Key: e.Owner, Value: record.AppendEvent(nil, &e), Time: noon.UnixMilli(),
+			Hash: record.HashOf(e.Owner, e.ID),
+		})
 	}
 	return all
 }
@@ -111,14 +116,34 @@ func TestNothingIsStored(t *testing.T) {
 		want        Day
 		uncommitted int64
 	}{
-		"no offset is committed":         {log{records: recordsOf("a", "b")}, Day{}, 2},
-		"nor are there records":          {log{}, Day{}, 0},
-		"what is committed is missing":   {log{records: recordsOf("a", "b"), committed: committed(1)}, Day{InTopic: 1, Distinct: 1, Missing: 1}, 0},
-		"two copies are missing once":    {log{records: recordsOf("a", "a"), committed: committed(2)}, Day{InTopic: 2, Distinct: 1, Missing: 1}, 0},
-		"a dead letter and its copy":     {log{records: recordsOf("a", "a"), letters: []int{0}, committed: committed(2)}, Day{InTopic: 2, Distinct: 2, DeadLettered: 2}, 0},
-		"a letter that was replayed":     {log{records: replayed, letters: []int{0}, committed: committed(2)}, Day{InTopic: 2, Distinct: 2, DeadLettered: 1, Missing: 1}, 0},
-		"and is a letter again":          {log{records: replayed, letters: []int{0, 1}, committed: committed(2)}, Day{InTopic: 2, Distinct: 2, DeadLettered: 2}, 0},
-		"letters of other records alone": {log{records: recordsOf("a", "b", "c"), letters: []int{2}, committed: committed(2)}, Day{InTopic: 2, Distinct: 2, Missing: 2}, 0},
+		"no offset is committed": {log{records: recordsOf("a", "b")}, Day{}, 2},
+		"nor are there records":  {log{}, Day{}, 0},
+		"what is committed is missing": {
+			log{records: recordsOf("a", "b"), committed: committed(1)}, Day{InTopic: 1, Distinct: 1, Missing: 1}, 0,
+		},
+		"two copies are missing once": {
+			log{records: recordsOf("a", "a"), committed: committed(2)}, Day{InTopic: 2, Distinct: 1, Missing: 1}, 0,
+		},
+		"a dead letter and its copy": {
+			log{records: recordsOf("a", "a"), letters: []int{0}, committed: committed(2)},
+			Day{InTopic: 2, Distinct: 2, DeadLettered: 2},
+			0,
+		},
+		"a letter that was replayed": {
+			log{records: replayed, letters: []int{0}, committed: committed(2)},
+			Day{InTopic: 2, Distinct: 2, DeadLettered: 1, Missing: 1},
+			0,
+		},
+		"and is a letter again": {
+			log{records: replayed, letters: []int{0, 1}, committed: committed(2)},
+			Day{InTopic: 2, Distinct: 2, DeadLettered: 2},
+			0,
+		},
+		"letters of other records alone": {
+			log{records: recordsOf("a", "b", "c"), letters: []int{2}, committed: committed(2)},
+			Day{InTopic: 2, Distinct: 2, Missing: 2},
+			0,
+		},
 	} {
 		for _, atOnce := range []int64{0, 1} { // a slice of everything, and of one record
 			t.Run(name, func(t *testing.T) {

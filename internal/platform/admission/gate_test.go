@@ -20,7 +20,8 @@ const mib = 1 << 20
 
 func newGate(tb testing.TB, memory int64, outside func() int64) *Gate {
 	tb.Helper()
-	g := New(Config{Host: "test", Memory: memory, QueueTime: time.Second}, Deps{Metrics: prometheus.NewRegistry(), Outside: outside})
+	g := New(Config{Host: "test", Memory: memory, QueueTime: time.Second},
+		Deps{Metrics: prometheus.NewRegistry(), Outside: outside})
 	for !apart(g) {
 		g.seed = maphash.MakeSeed()
 	}
@@ -30,7 +31,9 @@ func newGate(tb testing.TB, memory int64, outside func() int64) *Gate {
 // apart reports whether none of the callers of the tests share an account.
 func apart(g *Gate) bool {
 	taken := map[*account]bool{}
-	for _, name := range []string{"hot", "second", "third", "other", "newcomer", "acme", "else", "new", "a", "b", "c", "website", "organization"} {
+	for _, name := range []string{
+		"hot", "second", "third", "other", "newcomer", "acme", "else", "new", "a", "b", "c", "website", "organization",
+	} {
 		a := g.of(&g.owners, name)
 		if taken[a] {
 			return false
@@ -73,7 +76,8 @@ func TestTheBudgetIsGivenUpToItsLastByteAndNotBeyond(t *testing.T) {
 	}
 	_, err := take(g, Work, "", "", 1)
 	f := apierr.Of(err)
-	if !errors.Is(err, ErrRejected) || f.Code != apierr.ServiceUnavailable || f.RetryAfter < 2*time.Second || f.RetryAfter > 10*time.Second {
+	if !errors.Is(err, ErrRejected) || f.Code != apierr.ServiceUnavailable || f.RetryAfter < 2*time.Second ||
+		f.RetryAfter > 10*time.Second {
 		t.Errorf("one byte more: %v, retry after %s", err, f.RetryAfter)
 	}
 	if why, n := rejected(t, g); why != Memory || n != 1 {

@@ -24,7 +24,8 @@ func newMetrics(reg prometheus.Registerer, g *Gate) *metrics {
 	}
 	rejected := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_admission_refused_total",
-		Help: "Requests refused because there was no room: memory is used up, the caller's share of it is (share), or requests wait too long (queue).",
+		Help: "Requests refused because there was no room: memory is used up, the caller's share of it is (share), or " +
+			"requests wait too long (queue).",
 	}, []string{"reason"})
 	for r := range reasons {
 		if r != admitted {

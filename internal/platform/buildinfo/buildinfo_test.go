@@ -21,8 +21,16 @@ func TestVersionOfAPlainBuildNamesItsCommit(t *testing.T) {
 		want     string
 	}{
 		{"nothing recorded", nil, "dev"},
-		{"clean tree", []debug.BuildSetting{{Key: "vcs.revision", Value: commit}, {Key: "vcs.modified", Value: "false"}}, "dev-0123456789ab"},
-		{"changed tree", []debug.BuildSetting{{Key: "vcs.revision", Value: commit}, {Key: "vcs.modified", Value: "true"}}, "dev-0123456789ab-dirty"},
+		{
+			"clean tree",
+			[]debug.BuildSetting{{Key: "vcs.revision", Value: commit}, {Key: "vcs.modified", Value: "false"}},
+			"dev-0123456789ab",
+		},
+		{
+			"changed tree",
+			[]debug.BuildSetting{{Key: "vcs.revision", Value: commit}, {Key: "vcs.modified", Value: "true"}},
+			"dev-0123456789ab-dirty",
+		},
 		{"short revision", []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}}, "dev-abc"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

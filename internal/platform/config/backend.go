@@ -53,11 +53,17 @@ func (s Settings) tlsNeeds() []need {
 		{"clickhouse", s.ClickHouse.TLS, s.ClickHouse.TLS.Enabled},
 		{"store", s.Store.TLS, s.Store.TLS.Enabled},
 		// A URL may ask for it as well; that of a file is not known yet.
-		{"redis", s.Redis.TLS, s.Redis.TLS.Enabled || s.Redis.URLFile != "" || strings.HasPrefix(s.Redis.URL.Reveal(), "rediss:")},
+		{
+			"redis", s.Redis.TLS,
+			s.Redis.TLS.Enabled || s.Redis.URLFile != "" || strings.HasPrefix(s.Redis.URL.Reveal(), "rediss:"),
+		},
 	} {
 		key := b.name + ".tls."
 		for _, f := range []struct{ name, value string }{
-			{"ca_file", b.tls.CAFile}, {"cert_file", b.tls.CertFile}, {"key_file", b.tls.KeyFile}, {"server_name", b.tls.ServerName},
+			{"ca_file", b.tls.CAFile},
+			{"cert_file", b.tls.CertFile},
+			{"key_file", b.tls.KeyFile},
+			{"server_name", b.tls.ServerName},
 		} {
 			all = append(all, need{key + f.name, f.value != "", key + "enabled", b.on, "false"})
 		}

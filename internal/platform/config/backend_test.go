@@ -55,10 +55,21 @@ func TestWhatEncryptionNeeds(t *testing.T) {
 		problem string // empty: valid
 	}{
 		{func(s *Settings) { s.Kafka.TLS = TLS{true, "ca", "cert", "key", "name", "1.3"} }, ""},
-		{func(s *Settings) { s.ClickHouse.TLS.CAFile = "ca" }, "clickhouse.tls.ca_file: needs clickhouse.tls.enabled, which is false"},
-		{func(s *Settings) { s.Store.TLS.ServerName = "db" }, "store.tls.server_name: needs store.tls.enabled, which is false"},
-		{func(s *Settings) { s.Kafka.TLS = TLS{Enabled: true, CertFile: "c", MinVersion: "1.2"} }, "kafka.tls.cert_file: needs kafka.tls.key_file, which is empty"},
-		{func(s *Settings) { s.Kafka.TLS = TLS{Enabled: true, KeyFile: "k", MinVersion: "1.2"} }, "kafka.tls.key_file: needs kafka.tls.cert_file, which is empty"},
+		{
+			func(s *Settings) { s.ClickHouse.TLS.CAFile = "ca" },
+			"clickhouse.tls.ca_file: needs clickhouse.tls.enabled, which is false",
+		},
+		{func(s *Settings) {
+			s.Store.TLS.ServerName = "db"
+		}, "store.tls.server_name: needs store.tls.enabled, which is false"},
+		{
+			func(s *Settings) { s.Kafka.TLS = TLS{Enabled: true, CertFile: "c", MinVersion: "1.2"} },
+			"kafka.tls.cert_file: needs kafka.tls.key_file, which is empty",
+		},
+		{
+			func(s *Settings) { s.Kafka.TLS = TLS{Enabled: true, KeyFile: "k", MinVersion: "1.2"} },
+			"kafka.tls.key_file: needs kafka.tls.cert_file, which is empty",
+		},
 		{func(s *Settings) { s.Kafka.TLS.MinVersion = "1.1" }, `kafka.tls.min_version: "1.1" is not one of 1.2, 1.3`},
 		{func(s *Settings) { s.Redis.TLS.CAFile = "ca" }, "redis.tls.ca_file: needs redis.tls.enabled, which is false"},
 		{func(s *Settings) { s.Redis.TLS.CAFile, s.Redis.URL = "ca", "rediss://h" }, ""},

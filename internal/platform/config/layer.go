@@ -138,7 +138,8 @@ func (l *layer) walk(section map[string]any, prefix string, from origin) {
 		case isMap:
 			l.walk(inner, key+".", from)
 		case raw != nil:
-			l.problems = append(l.problems, &problem{key: key, origin: from, text: "is a section: its settings go on lines of their own below it"})
+			l.problems = append(l.problems,
+				&problem{key: key, origin: from, text: "is a section: its settings go on lines of their own below it"})
 		}
 	}
 }
@@ -149,7 +150,8 @@ func isSection(key string) bool {
 
 // serviceLink matches what Kubernetes puts into the environment of every pod for
 // a Service whose name begins with "millrace"; an operator never wrote these.
-var serviceLink = regexp.MustCompile(`^MILLRACE_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
+var serviceLink = regexp.MustCompile(
+	`^MILLRACE_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
 // KeyEnv is the variable of the API key with which commands send events. It is no
 // setting: no daemon has a key.

@@ -75,7 +75,8 @@ func TestEachSourceWinsOverTheOneBeforeIt(t *testing.T) {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 	for key, want := range map[string]string{
-		"log.level": "--log.level", "log.format": "MILLRACE_LOG_FORMAT", "log.access": "file " + path, "key.prefix": "default",
+		"log.level": "--log.level", "log.format": "MILLRACE_LOG_FORMAT", "log.access": "file " + path,
+		"key.prefix": "default",
 	} {
 		if got := meta.Origin(key); got != want {
 			t.Errorf("Origin(%s) = %q, want %q", key, got, want)
@@ -122,7 +123,8 @@ func sample(t *testing.T, f *Field) string {
 		return "a:1"
 	}
 	return map[string]string{
-		"address": "a:1,b:2", "header": "X-Site,x-client", "lane": "backfill,live", "mailbox": "M <m@x.example>", "network": "10.0.0.0/8,::1", "origin": "https://x:1", "redis": "redis://x:1", "scheme": "https,myapp",
+		"address": "a:1,b:2", "header": "X-Site,x-client", "lane": "backfill,live", "mailbox": "M <m@x.example>",
+		"network": "10.0.0.0/8,::1", "origin": "https://x:1", "redis": "redis://x:1", "scheme": "https,myapp",
 		"listen": "127.0.0.1:7777", "loopback": "[::1]:7777", "endpoint": "http://x:1", "store": "sqlite:x.db",
 		"topic": "x", "identifier": "x", "prefix": "x", "text": "x", "path": "x",
 	}[f.rules.form]
@@ -183,8 +185,14 @@ sinc: {window: 1h}
 store: {url: 7}
 `)
 	_, _, _, err := loadWith(
-		[]string{"--config.file", path, "--sink.windw=1h", "--key.prefx", "x", "--key.prefix=A", "--ingest.max_in_flight", "many", "stray"},
-		[]string{"MILLRACE_SINK_WINDOW=1day", "MILLRACE_KAFKA_BROKER=a:1", "MILLRACE_TRACE_RATIO=NaN", "MILLRACE_LOG_ACCESS=maybe", "MILLRACE_XYZZY=1"},
+		[]string{
+			"--config.file", path, "--sink.windw=1h", "--key.prefx", "x", "--key.prefix=A", "--ingest.max_in_flight",
+			"many", "stray",
+		},
+		[]string{
+			"MILLRACE_SINK_WINDOW=1day", "MILLRACE_KAFKA_BROKER=a:1", "MILLRACE_TRACE_RATIO=NaN", "MILLRACE_LOG_ACCESS=maybe",
+			"MILLRACE_XYZZY=1",
+		},
 	)
 	want := []string{
 		"unknown flag --sink.windw; did you mean --sink.window?",
@@ -242,8 +250,10 @@ func TestWhatIsMeantForOthersIsNoSetting(t *testing.T) {
 	t.Parallel()
 	_, _, _, err := loadWith(nil, []string{
 		"MILLRACE_CACHE=/var/cache/millrace", "MILLRACE_TEST_SLACK=1", "MILLRACE_API_KEY=mlr_key",
-		"MILLRACE_SERVICE_HOST=10.0.0.1", "MILLRACE_SERVICE_PORT=80", "MILLRACE_SERVICE_PORT_HTTP=80", "MILLRACE_PORT=tcp://10.0.0.1:80",
-		"MILLRACE_QUERY_SERVICE_HOST=10.0.0.1", "MILLRACE_QUERY_PORT_8080_TCP=tcp://10.0.0.1:8080", "MILLRACE_INGEST_EDGE_PORT_8081_TCP_ADDR=10.0.0.1",
+		"MILLRACE_SERVICE_HOST=10.0.0.1", "MILLRACE_SERVICE_PORT=80", "MILLRACE_SERVICE_PORT_HTTP=80",
+		"MILLRACE_PORT=tcp://10.0.0.1:80",
+		"MILLRACE_QUERY_SERVICE_HOST=10.0.0.1", "MILLRACE_QUERY_PORT_8080_TCP=tcp://10.0.0.1:8080",
+		"MILLRACE_INGEST_EDGE_PORT_8081_TCP_ADDR=10.0.0.1",
 	})
 	if err != nil {
 		t.Errorf("Load() = %v", err)
@@ -380,11 +390,13 @@ func TestASecretNeverPrints(t *testing.T) {
 	s.Store.URL = "postgres://u:" + value + "@h:port\x00/%zz"
 	outputs["problem of a malformed URL"] = fmt.Sprint(s.Validate())
 	for name, out := range outputs {
-		if strings.Contains(out, value) || strings.Contains(out, fmt.Sprintf("%x", value)) || strings.Contains(out, fmt.Sprintf("%X", value)) {
+		if strings.Contains(out, value) || strings.Contains(out, fmt.Sprintf("%x", value)) ||
+			strings.Contains(out, fmt.Sprintf("%X", value)) {
 			t.Errorf("%s shows a secret: %s", name, out)
 		}
 	}
-	if got := fmt.Sprintf("%v|%s|%#v|%q", Secret(value), Secret(""), Secret(value), Secret("")); got != `[redacted]||"[redacted]"|""` {
+	if got := fmt.Sprintf("%v|%s|%#v|%q",
+		Secret(value), Secret(""), Secret(value), Secret("")); got != `[redacted]||"[redacted]"|""` {
 		t.Errorf("shown as %s", got)
 	}
 }

@@ -66,13 +66,42 @@ func TestAListenerOffLoopbackNeedsThePublicAddresses(t *testing.T) {
 		want    []string // the settings that are missing
 	}{
 		{"on loopback", nil, both, nil},
-		{"by the name of loopback", []string{"MILLRACE_QUERY_LISTEN=localhost:8080", "MILLRACE_INGEST_LISTEN=[::1]:8081"}, both, nil},
-		{"everywhere", []string{"MILLRACE_QUERY_LISTEN=:8080", "MILLRACE_INGEST_LISTEN=0.0.0.0:8081"}, both, []string{"ingest.public_url", "query.public_url"}},
-		{"at one address", []string{"MILLRACE_QUERY_LISTEN=192.0.2.1:8080"}, both, []string{"query.public_url", "ingest.public_url"}},
+		{
+			"by the name of loopback",
+			[]string{"MILLRACE_QUERY_LISTEN=localhost:8080", "MILLRACE_INGEST_LISTEN=[::1]:8081"},
+			both, nil,
+		},
+		{
+			"everywhere",
+			[]string{"MILLRACE_QUERY_LISTEN=:8080", "MILLRACE_INGEST_LISTEN=0.0.0.0:8081"},
+			both,
+			[]string{"ingest.public_url", "query.public_url"},
+		},
+		{
+			"at one address",
+			[]string{"MILLRACE_QUERY_LISTEN=192.0.2.1:8080"},
+			both,
+			[]string{"query.public_url", "ingest.public_url"},
+		},
 		{"the ingestion host", []string{"MILLRACE_INGEST_LISTEN=[::]:8081"}, both[:1], []string{"ingest.public_url"}},
-		{"the query host", []string{"MILLRACE_QUERY_LISTEN=[::]:8080", "MILLRACE_INGEST_PUBLIC_URL=https://in.example"}, both[1:], []string{"query.public_url"}},
-		{"short links", []string{"MILLRACE_LINK_LISTEN=:8082", "MILLRACE_INGEST_LISTEN="}, []string{"ingest.listen", "link.listen"}, []string{"link.public_url"}},
-		{"short links with theirs", []string{"MILLRACE_LINK_LISTEN=:8082", "MILLRACE_LINK_PUBLIC_URL=https://go.example"}, []string{"ingest.listen", "link.listen"}, nil},
+		{
+			"the query host",
+			[]string{"MILLRACE_QUERY_LISTEN=[::]:8080", "MILLRACE_INGEST_PUBLIC_URL=https://in.example"},
+			both[1:],
+			[]string{"query.public_url"},
+		},
+		{
+			"short links",
+			[]string{"MILLRACE_LINK_LISTEN=:8082", "MILLRACE_INGEST_LISTEN="},
+			[]string{"ingest.listen", "link.listen"},
+			[]string{"link.public_url"},
+		},
+		{
+			"short links with theirs",
+			[]string{"MILLRACE_LINK_LISTEN=:8082", "MILLRACE_LINK_PUBLIC_URL=https://go.example"},
+			[]string{"ingest.listen", "link.listen"},
+			nil,
+		},
 		{"with both", []string{
 			"MILLRACE_QUERY_LISTEN=:8080", "MILLRACE_INGEST_LISTEN=:8081",
 			"MILLRACE_QUERY_PUBLIC_URL=https://api.example", "MILLRACE_INGEST_PUBLIC_URL=https://in.example",

@@ -43,21 +43,32 @@ type form struct {
 }
 
 var forms = map[string]form{
-	"listen":     {"host:port", isListen},
-	"loopback":   {"host:port with a loopback host such as 127.0.0.1", isLoopback},
-	"address":    {"host:port with a port of 1 to 65535", isAddress},
-	"endpoint":   {"a URL that begins with http:// or https:// and names a host", isEndpoint},
-	"origin":     {"http:// or https:// and a host, with a port where it needs one and nothing after it", isOrigin},
-	"network":    {"an address such as 10.0.0.7 or a range such as 10.0.0.0/8, and not every address there is", isNetwork},
-	"store":      {"sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE", isStoreURL},
-	"redis":      {"redis://HOST:PORT, or rediss:// for TLS", isRedisURL},
-	"topic":      {"up to 64 letters, digits, dots, underscores and hyphens", regexp.MustCompile(`^[A-Za-z0-9._-]{0,64}$`).MatchString},
-	"identifier": {"a letter or underscore followed by up to 63 letters, digits and underscores", regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`).MatchString},
-	"prefix":     {"a lower-case letter followed by up to 15 lower-case letters and digits", regexp.MustCompile(`^[a-z][a-z0-9]{0,15}$`).MatchString},
-	"header":     {"the name of a header, of up to 64 letters, digits and hyphens", regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`).MatchString},
-	"text":       {"text of up to 255 bytes", func(s string) bool { return len(s) <= 255 }},
-	"scheme":     {"a scheme in lower case, and not javascript, data, vbscript, file, blob, about or intent", isScheme},
-	"mailbox":    {"an e-mail address, with a name or without", isMailbox},
+	"listen":   {"host:port", isListen},
+	"loopback": {"host:port with a loopback host such as 127.0.0.1", isLoopback},
+	"address":  {"host:port with a port of 1 to 65535", isAddress},
+	"endpoint": {"a URL that begins with http:// or https:// and names a host", isEndpoint},
+	"origin":   {"http:// or https:// and a host, with a port where it needs one and nothing after it", isOrigin},
+	"network":  {"an address such as 10.0.0.7 or a range such as 10.0.0.0/8, and not every address there is", isNetwork},
+	"store":    {"sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE", isStoreURL},
+	"redis":    {"redis://HOST:PORT, or rediss:// for TLS", isRedisURL},
+	"topic": {
+		"up to 64 letters, digits, dots, underscores and hyphens", regexp.MustCompile(`^[A-Za-z0-9._-]{0,64}$`).MatchString,
+	},
+	"identifier": {
+		"a letter or underscore followed by up to 63 letters, digits and underscores",
+		regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`).MatchString,
+	},
+	"prefix": {
+		"a lower-case letter followed by up to 15 lower-case letters and digits",
+		regexp.MustCompile(`^[a-z][a-z0-9]{0,15}$`).MatchString,
+	},
+	"header": {
+		"the name of a header, of up to 64 letters, digits and hyphens",
+		regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`).MatchString,
+	},
+	"text":    {"text of up to 255 bytes", func(s string) bool { return len(s) <= 255 }},
+	"scheme":  {"a scheme in lower case, and not javascript, data, vbscript, file, blob, about or intent", isScheme},
+	"mailbox": {"an e-mail address, with a name or without", isMailbox},
 	"lane": {"live, backfill, web, clicks, exposures or none", func(s string) bool {
 		return slices.Contains([]string{"live", "backfill", "web", "clicks", "exposures", "none"}, s)
 	}},
@@ -214,7 +225,8 @@ func isStoreURL(s string) bool {
 		return path != ""
 	}
 	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") && u.Host != "" && strings.Trim(u.Path, "/") != ""
+	return err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") && u.Host != "" &&
+		strings.Trim(u.Path, "/") != ""
 }
 
 func isRedisURL(s string) bool {

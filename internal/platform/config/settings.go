@@ -267,7 +267,7 @@ type Sink struct {
 	MaxRows       int           `koanf:"max_rows" range:"1..10000000" help:"Rows after which an open range is inserted."`
 	MaxBytes      int           `koanf:"max_bytes" range:"1048576..1073741824" help:"Record bytes after which an open range is inserted."`
 	MaxWait       time.Duration `koanf:"max_wait" range:"10ms..1m" help:"Longest time a record waits in an open range before it is inserted, unless sink.max_inserts makes it longer."`
-	MaxInserts    int           `koanf:"max_inserts" range:"0..10000" help:"Inserts a second of a lane of a process beyond which records wait longer than sink.max_wait, up to 30 s: each makes a part in every table, and servers refuse inserts when merges stay behind. 0 never makes them wait longer."`
+	MaxInserts    int           `koanf:"max_inserts" range:"0..10000" help:"Inserts a second of a lane of a process beyond which records wait longer than sink.max_wait, up to 30 s: each makes a part in every table, and servers reject inserts when merges stay behind. 0 never makes them wait longer."`
 	InsertTimeout time.Duration `koanf:"insert_timeout" range:"1s..5m" help:"Deadline of one insert; below half of the rebalance timeout."`
 	Session       time.Duration `koanf:"session_timeout" range:"1s..15m" help:"Silence after which the group gives a member's partitions to others."`
 	Rebalance     time.Duration `koanf:"rebalance_timeout" range:"6s..15m" help:"How long the group waits for members during a rebalance."`
@@ -280,7 +280,7 @@ type Sink struct {
 
 	TombstoneAge time.Duration `koanf:"tombstone_age" range:"10ms..1m" help:"Age at which the list of what was erased is read again before anything more is stored. The query host waits for it and for sink.insert_timeout before it deletes, so it needs the same settings."`
 
-	DeadLetterLimit float64  `koanf:"dead_letter_limit" range:"0..1" help:"Share of a partition's records that may become dead letters for a minute; beyond it the partition stands still. 1 never stops it."`
+	DeadLetterLimit float64  `koanf:"dead_letter_limit" range:"0..1" help:"Share of a partition's records that may become dead letters for a minute; beyond it the partition is halted. 1 never halts it."`
 	Lanes           []string `koanf:"lanes" form:"lane" help:"What this process stores: any of live, backfill, web, clicks and exposures, comma-separated; none stores nothing, such as while rollups are rebuilt beside standalone mode."`
 	Backfill        Backfill `koanf:"backfill"`
 

@@ -55,7 +55,8 @@ func (s Settings) problems() []*problem {
 		}
 	}
 	if s.Ingest.Listen == "" && s.Link.Listen == "" {
-		out = append(out, &problem{key: "ingest.listen", text: "must not be empty where link.listen is: the edge would serve nothing"})
+		out = append(out,
+			&problem{key: "ingest.listen", text: "must not be empty where link.listen is: the edge would serve nothing"})
 	}
 	return slices.Concat(out, s.needs(), s.twice())
 }

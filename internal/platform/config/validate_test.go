@@ -49,31 +49,76 @@ func TestRulesBetweenSettings(t *testing.T) {
 		change  func(*Settings)
 		problem string // empty: valid
 	}{
-		{"an insert may take just less than half of a rebalance", func(s *Settings) { s.Sink.InsertTimeout = s.Sink.Rebalance/2 - 1 }, ""},
-		{"an insert may not take half of a rebalance", func(s *Settings) { s.Sink.InsertTimeout = s.Sink.Rebalance / 2 }, "sink.insert_timeout: 30s must be below half of sink.rebalance_timeout, which is 30s: "},
+		{
+			"an insert may take just less than half of a rebalance",
+			func(s *Settings) { s.Sink.InsertTimeout = s.Sink.Rebalance/2 - 1 }, "",
+		},
+		{
+			"an insert may not take half of a rebalance", func(s *Settings) { s.Sink.InsertTimeout = s.Sink.Rebalance / 2 },
+			"sink.insert_timeout: 30s must be below half of sink.rebalance_timeout, which is 30s: ",
+		},
 		{"a drain may take the whole grace", func(s *Settings) { s.Sink.DrainBudget = s.Shutdown.Grace }, ""},
-		{"a drain may not take longer than the grace", func(s *Settings) { s.Sink.DrainBudget = s.Shutdown.Grace + 1 }, "sink.drain_budget: 30.000000001s must be at most shutdown.grace, which is 30s: "},
+		{
+			"a drain may not take longer than the grace", func(s *Settings) { s.Sink.DrainBudget = s.Shutdown.Grace + 1 },
+			"sink.drain_budget: 30.000000001s must be at most shutdown.grace, which is 30s: ",
+		},
 		{"a grace below the deadlines", func(s *Settings) {
 			s.Shutdown.Grace, s.Sink.DrainBudget = 4*time.Second, time.Second
 		}, "ingest.deadline: 5s must be at most shutdown.grace, which is 4s: "},
-		{"a grace below the queries' deadline", func(s *Settings) { s.Shutdown.Grace = 29 * time.Second }, "query.deadline: 30s must be at most shutdown.grace, which is 29s: "},
-		{"stale before it is read again", func(s *Settings) { s.Lookup.Stale = 4 * time.Second }, "lookup.fresh: 5s must be at most lookup.stale, which is 4s: "},
-		{"signing in", func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "scram-sha-512", User: "u", Password: "p"} }, ""},
-		{"signing in without a name", func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "plain", User: "", Password: "p"} }, "kafka.sasl.mechanism: needs kafka.sasl.user, which is empty"},
-		{"signing in without a password", func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "plain", User: "u", Password: ""} }, "kafka.sasl.mechanism: needs kafka.sasl.password, which is empty"},
-		{"a password that nobody asks for", func(s *Settings) { s.Kafka.SASL.Password = "p" }, "kafka.sasl.password: needs kafka.sasl.mechanism, which is empty"},
-		{"a mechanism that is none", func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "gssapi", User: "u", Password: "p"} }, `kafka.sasl.mechanism: "gssapi" is not one of plain, `},
+		{
+			"a grace below the queries' deadline", func(s *Settings) { s.Shutdown.Grace = 29 * time.Second },
+			"query.deadline: 30s must be at most shutdown.grace, which is 29s: ",
+		},
+		{
+			"stale before it is read again", func(s *Settings) { s.Lookup.Stale = 4 * time.Second },
+			"lookup.fresh: 5s must be at most lookup.stale, which is 4s: ",
+		},
+		{
+			"signing in", func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "scram-sha-512", User: "u", Password: "p"} },
+			"",
+		},
+		{
+			"signing in without a name",
+			func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "plain", User: "", Password: "p"} },
+			"kafka.sasl.mechanism: needs kafka.sasl.user, which is empty",
+		},
+		{
+			"signing in without a password",
+			func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "plain", User: "u", Password: ""} },
+			"kafka.sasl.mechanism: needs kafka.sasl.password, which is empty",
+		},
+		{
+			"a password that nobody asks for", func(s *Settings) { s.Kafka.SASL.Password = "p" },
+			"kafka.sasl.password: needs kafka.sasl.mechanism, which is empty",
+		},
+		{
+			"a mechanism that is none",
+			func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "gssapi", User: "u", Password: "p"} },
+			`kafka.sasl.mechanism: "gssapi" is not one of plain, `,
+		},
 		{"sessions that last as long as they may be idle", func(s *Settings) { s.Session.Absolute = s.Session.Idle }, ""},
-		{"sessions that end before they may be idle", func(s *Settings) { s.Session.Absolute = s.Session.Idle - 1 }, "session.idle: 336h must be at most session.absolute, which is 335h59m59.999999999s: "},
+		{
+			"sessions that end before they may be idle", func(s *Settings) { s.Session.Absolute = s.Session.Idle - 1 },
+			"session.idle: 336h must be at most session.absolute, which is 335h59m59.999999999s: ",
+		},
 		{"mail", func(s *Settings) {
 			s.Mail = Mail{SMTP: SMTP{Addr: "h:25", TLS: "none", User: "u", Password: "p"}, From: "a@b.example"}
 		}, ""},
-		{"mail from nobody", func(s *Settings) { s.Mail.SMTP.Addr = "h:25" }, "mail.smtp.addr: needs mail.from, which is empty"},
-		{"mail to nowhere", func(s *Settings) { s.Mail.From = "a@b.example" }, "mail.from: needs mail.smtp.addr, which is empty"},
+		{
+			"mail from nobody", func(s *Settings) { s.Mail.SMTP.Addr = "h:25" },
+			"mail.smtp.addr: needs mail.from, which is empty",
+		},
+		{
+			"mail to nowhere", func(s *Settings) { s.Mail.From = "a@b.example" },
+			"mail.from: needs mail.smtp.addr, which is empty",
+		},
 		{"a mail user without a password", func(s *Settings) {
 			s.Mail = Mail{SMTP: SMTP{Addr: "h:25", TLS: "none", User: "u", Password: ""}, From: "a@b.example"}
 		}, "mail.smtp.user: needs mail.smtp.password, which is empty"},
-		{"authorities of a plain connection", func(s *Settings) { s.Kafka.TLS.CAFile = "/ca.pem" }, "kafka.tls.ca_file: needs kafka.tls.enabled, which is false"},
+		{
+			"authorities of a plain connection", func(s *Settings) { s.Kafka.TLS.CAFile = "/ca.pem" },
+			"kafka.tls.ca_file: needs kafka.tls.enabled, which is false",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +137,10 @@ func TestFormsOfTexts(t *testing.T) {
 	for name, tc := range map[string]struct{ good, bad []string }{
 		"listen": {
 			[]string{"127.0.0.1:0", ":8080", "[::]:8080", "localhost:65535", "0.0.0.0:1"},
-			[]string{"8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+1", "127.0.0.1:http", "::1:80", "http://h:1", "a b:1"},
+			[]string{
+				"8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:+1", "127.0.0.1:http", "::1:80",
+				"http://h:1", "a b:1",
+			},
 		},
 		"loopback": {
 			[]string{"127.0.0.1:9000", "127.9.9.9:0", "[::1]:9000", "localhost:9000"},
@@ -107,11 +155,15 @@ func TestFormsOfTexts(t *testing.T) {
 			[]string{"127.0.0.1:4318", "ftp://h", "http://", "http:/h", "://"},
 		},
 		"origin": {
-			[]string{"https://api.example.com", "http://127.0.0.1:8080", "https://[2001:db8::1]", "https://xn--bcher-kva.example:8443", "http://localhost"},
 			[]string{
-				"https://api.example.com/", "https://api.example.com/v1", "https://API.example.com", "https://api.example.com:443", "http://h:80",
-				"https://u@h", "https://h?", "https://h#", "https://h:", "https://h:0", "https://h:65536", "https://h:080", "ftp://h", "https://", "h",
-				"https://b\u00fccher.example", "https://a b", "https://.h", "HTTPS://h", "https://[fe80::1%25eth0]",
+				"https://api.example.com", "http://127.0.0.1:8080", "https://[2001:db8::1]", "https://xn--bcher-kva.example:8443",
+				"http://localhost",
+			},
+			[]string{
+				"https://api.example.com/", "https://api.example.com/v1", "https://API.example.com", "https://api.example.com:443",
+				"http://h:80", "https://u@h", "https://h?", "https://h#", "https://h:", "https://h:0", "https://h:65536",
+				"https://h:080", "ftp://h", "https://", "h", "https://b\u00fccher.example", "https://a b", "https://.h",
+				"HTTPS://h", "https://[fe80::1%25eth0]",
 			},
 		},
 		"scheme": {
@@ -120,10 +172,16 @@ func TestFormsOfTexts(t *testing.T) {
 		},
 		"network": {
 			[]string{"10.0.0.7", "10.0.0.0/8", "10.1.2.3/8", "::1", "fd00::/8", "0.0.0.0/1", "192.0.2.1/32"},
-			[]string{"0.0.0.0/0", "::/0", "::ffff:10.0.0.1", "::ffff:10.0.0.0/104", "fe80::1%eth0", "10.0.0.0/33", "10.0.0", "proxy.internal", "10.0.0.1:80", ""},
+			[]string{
+				"0.0.0.0/0", "::/0", "::ffff:10.0.0.1", "::ffff:10.0.0.0/104", "fe80::1%eth0", "10.0.0.0/33", "10.0.0",
+				"proxy.internal", "10.0.0.1:80", "",
+			},
 		},
 		"store": {
-			[]string{"sqlite:x.db", "sqlite:/var/lib/x.db", "sqlite::memory:", "postgres://u:p@h/d", "postgresql://h:5432/d?sslmode=disable"},
+			[]string{
+				"sqlite:x.db", "sqlite:/var/lib/x.db", "sqlite::memory:", "postgres://u:p@h/d",
+				"postgresql://h:5432/d?sslmode=disable",
+			},
 			[]string{"sqlite:", "x.db", "postgres://h", "postgres://h/", "postgres:///d", "mysql://h/d", "postgres://h:x/d"},
 		},
 		"redis": {
@@ -134,11 +192,15 @@ func TestFormsOfTexts(t *testing.T) {
 			[]string{"millrace@example.com", "Millrace <millrace@example.com>", `"Acme, Inc." <a@b.example>`},
 			[]string{"", "millrace", "a@b.example, c@d.example", "a@b.example\r\nBcc: c@d.example", "<a@b.example"},
 		},
-		"topic":      {[]string{"dev.", "a-b_c.D9", strings.Repeat("x", 64)}, []string{"a/b", "a b", "ä", strings.Repeat("x", 65)}},
-		"identifier": {[]string{"millrace", "_a9", strings.Repeat("x", 64)}, []string{"9a", "a-b", "a.b", "a`b", strings.Repeat("x", 65)}},
-		"prefix":     {[]string{"mlr", "a", "a2345678901234_"[:14]}, []string{"A", "9a", "a_b", "", strings.Repeat("a", 17)}},
-		"text":       {[]string{"", strings.Repeat("x", 255)}, []string{strings.Repeat("x", 256)}},
-		"path":       {[]string{"./data", "/a b"}, []string{"a\x00b"}},
+		"topic": {
+			[]string{"dev.", "a-b_c.D9", strings.Repeat("x", 64)}, []string{"a/b", "a b", "ä", strings.Repeat("x", 65)},
+		},
+		"identifier": {
+			[]string{"millrace", "_a9", strings.Repeat("x", 64)}, []string{"9a", "a-b", "a.b", "a`b", strings.Repeat("x", 65)},
+		},
+		"prefix": {[]string{"mlr", "a", "a2345678901234_"[:14]}, []string{"A", "9a", "a_b", "", strings.Repeat("a", 17)}},
+		"text":   {[]string{"", strings.Repeat("x", 255)}, []string{strings.Repeat("x", 256)}},
+		"path":   {[]string{"./data", "/a b"}, []string{"a\x00b"}},
 	} {
 		for _, s := range tc.good {
 			if !forms[name].check(s) {
@@ -156,8 +218,9 @@ func TestFormsOfTexts(t *testing.T) {
 func TestDurationsAreShownAsOneWritesThem(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		time.Hour: "1h", 90 * time.Minute: "1h30m", time.Minute: "1m", 61 * time.Second: "1m1s", 0: "0s", 250 * time.Millisecond: "250ms",
-		10 * time.Second: "10s", time.Hour + time.Second: "1h0m1s", 100 * time.Minute: "1h40m", 10 * time.Hour: "10h",
+		time.Hour: "1h", 90 * time.Minute: "1h30m", time.Minute: "1m", 61 * time.Second: "1m1s", 0: "0s",
+		250 * time.Millisecond: "250ms",
+		10 * time.Second:       "10s", time.Hour + time.Second: "1h0m1s", 100 * time.Minute: "1h40m", 10 * time.Hour: "10h",
 	} {
 		if got := formatDuration(d); got != want {
 			t.Errorf("formatDuration(%d) = %q, want %q", d, got, want)

@@ -144,7 +144,8 @@ func (f *Follower) lost(ctx context.Context, err error) {
 	f.problem = fmt.Errorf("%w: %w", errNotCaughtUp, err)
 	if f.said != err.Error() {
 		f.said = err.Error()
-		f.deps.Log.LogAttrs(ctx, slog.LevelWarn, "topic control.v1 cannot be read; what is held is asked for again every few seconds", slog.Any("error", err))
+		f.deps.Log.LogAttrs(ctx, slog.LevelWarn,
+			"topic control.v1 cannot be read; what is held is asked for again every few seconds", slog.Any("error", err))
 	}
 }
 
@@ -276,5 +277,6 @@ func (f *Follower) tell(ctx context.Context, following bool) {
 		f.deps.Log.LogAttrs(ctx, slog.LevelInfo, "changes arrive again through topic "+Topic)
 		return
 	}
-	f.deps.Log.LogAttrs(ctx, slog.LevelWarn, "no changes arrive through topic "+Topic+"; what is held is asked for again every few seconds")
+	f.deps.Log.LogAttrs(ctx, slog.LevelWarn,
+		"no changes arrive through topic "+Topic+"; what is held is asked for again every few seconds")
 }

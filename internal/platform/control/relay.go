@@ -122,7 +122,8 @@ func (r *Relay) begin(ctx context.Context) (bool, error) {
 	}
 	if head.behind(seen) {
 		head.Epoch = seen.Epoch + 1
-		r.deps.Log.LogAttrs(ctx, slog.LevelWarn, "the metadata store was put back to an earlier state; beginning a new epoch of changes",
+		r.deps.Log.LogAttrs(ctx, slog.LevelWarn,
+			"the metadata store was put back to an earlier state; beginning a new epoch of changes",
 			slog.Int64("epoch", head.Epoch))
 		if err := r.deps.Outbox.RaiseEpoch(ctx, head.Epoch); err != nil {
 			return false, err

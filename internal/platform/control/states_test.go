@@ -59,7 +59,9 @@ func TestSnapshotReplacesStatesButNotWhatCameMeanwhile(t *testing.T) {
 			quota("newer", 0, 4, "read"), quota("older", 0, 4, "read"), quota("first", 0, 1, "read"),
 		}}, nil
 	})
-	for _, c := range []control.Change{quota("newer", 1, 3, "old"), quota("older", 1, 3, "old"), quota("removed", 1, 3, "old")} {
+	for _, c := range []control.Change{
+		quota("newer", 1, 3, "old"), quota("older", 1, 3, "old"), quota("removed", 1, 3, "old"),
+	} {
 		s.Apply(c)
 	}
 	if err := s.Load(t.Context()); err != nil {
@@ -71,7 +73,8 @@ func TestSnapshotReplacesStatesButNotWhatCameMeanwhile(t *testing.T) {
 			got[id] = c.State
 		}
 	}
-	if diff := cmp.Diff(map[string]string{"newer": "told", "made": "told", "older": "read", "first": "read"}, got); diff != "" {
+	if diff := cmp.Diff(
+		map[string]string{"newer": "told", "made": "told", "older": "read", "first": "read"}, got); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)
 	}
 }
@@ -79,7 +82,8 @@ func TestSnapshotReplacesStatesButNotWhatCameMeanwhile(t *testing.T) {
 func TestFailedSnapshotLeavesWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	errDown := errors.New("the store is down")
-	s := control.NewStates(control.Quota, func(context.Context) (control.Snapshot, error) { return control.Snapshot{}, errDown })
+	s := control.NewStates(control.Quota,
+		func(context.Context) (control.Snapshot, error) { return control.Snapshot{}, errDown })
 	s.Apply(quota("a", 1, 1, "one"))
 	if err := s.Load(t.Context()); !errors.Is(err, errDown) {
 		t.Errorf("Load() = %v, want %v", err, errDown)

@@ -32,12 +32,14 @@ func Explain(prefix string, cfg config.TLS, err error) error {
 func unverified(prefix string, cfg config.TLS, err error) error {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		if cfg.CAFile == "" {
-			return Reject(prefix+".ca_file", err, "is empty, and none of the system's authorities has signed the server's certificate")
+			return Reject(prefix+".ca_file", err,
+				"is empty, and none of the system's authorities has signed the server's certificate")
 		}
 		return refusef(prefix+".ca_file", err, "no authority in %s has signed the server's certificate", cfg.CAFile)
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return Reject(prefix+".server_name", err, "the server's certificate is for another name; correct the address, or say the name here")
+		return Reject(prefix+".server_name", err,
+			"the server's certificate is for another name; correct the address, or say the name here")
 	}
 	if e, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		if e.Reason == x509.Expired {
@@ -49,7 +51,10 @@ func unverified(prefix string, cfg config.TLS, err error) error {
 }
 
 // ours are the alerts by which a server says that our certificate will not do.
-var ours = []string{"bad certificate", "certificate required", "unsupported certificate", "revoked certificate", "expired certificate", "unknown certificate", "error decrypting message"}
+var ours = []string{
+	"bad certificate", "certificate required", "unsupported certificate", "revoked certificate", "expired certificate",
+	"unknown certificate", "error decrypting message",
+}
 
 // alert says what a server's alert means for the settings.
 func alert(prefix string, cfg config.TLS, err error) error {

@@ -77,11 +77,16 @@ func TestAFileThatIsNoSecretIsRejectedWithoutItsContent(t *testing.T) {
 		return filepath.Join(dir, name)
 	}
 	for name, tc := range map[string]struct{ file, says string }{
-		"missing":             {filepath.Join(dir, "none"), filepath.Join(dir, "none") + " cannot be read: no such file or directory"},
-		"a folder":            {dir, dir + " cannot be read: is a directory"},
-		"empty":               {at("empty", ""), filepath.Join(dir, "empty") + " is empty"},
-		"a line break only":   {at("blank", "\n"), filepath.Join(dir, "blank") + " is empty"},
-		"larger than secrets": {at("large", sesame+strings.Repeat("x", maxSecret)), filepath.Join(dir, "large") + " has more than 64 KiB, which is no secret"},
+		"missing": {
+			filepath.Join(dir, "none"), filepath.Join(dir, "none") + " cannot be read: no such file or directory",
+		},
+		"a folder":          {dir, dir + " cannot be read: is a directory"},
+		"empty":             {at("empty", ""), filepath.Join(dir, "empty") + " is empty"},
+		"a line break only": {at("blank", "\n"), filepath.Join(dir, "blank") + " is empty"},
+		"larger than secrets": {
+			at("large", sesame+strings.Repeat("x", maxSecret)),
+			filepath.Join(dir, "large") + " has more than 64 KiB, which is no secret",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +116,8 @@ func TestARejectionNamesTheSettingAndWhatWasSeen(t *testing.T) {
 		t.Errorf("Error() = %q, want %q", got, want)
 	}
 	caused := fmt.Errorf("connecting: %w", Reject("a.password", fs.ErrPermission, "is wrong"))
-	if got, want := caused.Error(), "connecting: a.password: is wrong (permission denied)"; got != want || !errors.Is(caused, fs.ErrPermission) {
+	if got, want := caused.Error(), "connecting: a.password: is wrong (permission denied)"; got != want ||
+		!errors.Is(caused, fs.ErrPermission) {
 		t.Errorf("Error() = %q, want %q", got, want)
 	}
 	r, ok := errors.AsType[*RejectionError](caused)
@@ -129,11 +135,22 @@ func TestFilesOfTLSAreRejectedBySetting(t *testing.T) {
 		cfg  config.TLS
 		says string
 	}{
-		"no authority there":        {config.TLS{CAFile: none}, "kafka.tls.ca_file: " + none + " cannot be read: no such file or directory"},
-		"an authority that is none": {config.TLS{CAFile: text}, "kafka.tls.ca_file: " + text + " holds no certificate in PEM form"},
-		"no certificate there":      {config.TLS{CertFile: none, KeyFile: text}, "kafka.tls.cert_file: " + none + " cannot be read"},
-		"no key there":              {config.TLS{CertFile: text, KeyFile: none}, "kafka.tls.key_file: " + none + " cannot be read"},
-		"no pair":                   {config.TLS{CertFile: text, KeyFile: text}, "kafka.tls.cert_file: " + text + " and the key in " + text + " are no pair in PEM form"},
+		"no authority there": {
+			config.TLS{CAFile: none}, "kafka.tls.ca_file: " + none + " cannot be read: no such file or directory",
+		},
+		"an authority that is none": {
+			config.TLS{CAFile: text}, "kafka.tls.ca_file: " + text + " holds no certificate in PEM form",
+		},
+		"no certificate there": {
+			config.TLS{CertFile: none, KeyFile: text}, "kafka.tls.cert_file: " + none + " cannot be read",
+		},
+		"no key there": {
+			config.TLS{CertFile: text, KeyFile: none}, "kafka.tls.key_file: " + none + " cannot be read",
+		},
+		"no pair": {
+			config.TLS{CertFile: text, KeyFile: text},
+			"kafka.tls.cert_file: " + text + " and the key in " + text + " are no pair in PEM form",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

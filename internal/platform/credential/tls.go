@@ -57,7 +57,8 @@ func keyPair(prefix string, cfg config.TLS) (*tls.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, refusef(prefix+".cert_file", err, "%s and the key in %s are no pair in PEM form", cfg.CertFile, cfg.KeyFile)
+		return nil, refusef(prefix+".cert_file", err, "%s and the key in %s are no pair in PEM form",
+			cfg.CertFile, cfg.KeyFile)
 	}
 	return &pair, nil
 }
@@ -65,7 +66,9 @@ func keyPair(prefix string, cfg config.TLS) (*tls.Certificate, error) {
 // Dial connects to an address, host:port, within a time, and encrypts the connection
 // where the settings say so. What the certificates have to do with a failure is told
 // as a RejectionError, also one that the server tells of when it is first asked something.
-func Dial(ctx context.Context, prefix string, cfg config.TLS, within time.Duration, network, addr string) (net.Conn, error) {
+func Dial(
+	ctx context.Context, prefix string, cfg config.TLS, within time.Duration, network, addr string,
+) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	raw, err := new(net.Dialer).DialContext(ctx, network, addr)

@@ -81,7 +81,8 @@ func TestRunStartsInOrderAndStopsInReverse(t *testing.T) {
 		var j journal
 		opts := options()
 		opts.OnReady = func() { j.add("ready") }
-		if _, err := ask(t, opts, j.component("a"), j.component("b"), Component{Name: "nothing at all"}, j.component("c")); err != nil {
+		if _, err := ask(t, opts, j.component("a"), j.component("b"), Component{Name: "nothing at all"},
+			j.component("c")); err != nil {
 			t.Errorf("Run() = %v", err)
 		}
 		j.want(t, "start a", "start b", "start c", "ready",
@@ -341,8 +342,9 @@ func TestListenNamesTheSettingInItsError(t *testing.T) {
 	defer ln.Close()
 	taken := ln.Addr().String()
 	for addr, want := range map[string]string{
-		taken:              taken + " is in use by another program; stop it or set MILLRACE_X_LISTEN to another address",
-		"192.0.2.1:1":      "192.0.2.1:1 cannot be listened on (cannot assign requested address); set MILLRACE_X_LISTEN to another address",
+		taken: taken + " is in use by another program; stop it or set MILLRACE_X_LISTEN to another address",
+		"192.0.2.1:1": "192.0.2.1:1 cannot be listened on (cannot assign requested address); set MILLRACE_X_LISTEN " +
+			"to another address",
 		"127.0.0.1:999999": "set MILLRACE_X_LISTEN to another address",
 	} {
 		ln, err := Listen(t.Context(), addr, "MILLRACE_X_LISTEN")

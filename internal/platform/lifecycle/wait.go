@@ -71,7 +71,9 @@ func (s Server) ask(ctx context.Context) error {
 // readiness names each that is waited for, with the reason, and the log tells of it
 // when the wait begins, when its reason becomes another one, and once a minute.
 func WaitComponent(log *slog.Logger, r *Readiness, servers ...Server) Component {
-	return Component{Name: "servers", Start: func(ctx context.Context) error { return AwaitServers(ctx, log, r, servers...) }}
+	return Component{
+		Name: "servers", Start: func(ctx context.Context) error { return AwaitServers(ctx, log, r, servers...) },
+	}
 }
 
 // AwaitServers returns nil as soon as all servers can be used. It asks them at the same
@@ -139,12 +141,14 @@ func (w *wait) tell(ctx context.Context, err error) {
 		return
 	}
 	w.told, w.unprepared = now, unprepared
-	w.log.LogAttrs(ctx, slog.LevelWarn, "waiting for a server", slog.String("server", w.server.Name), slog.Any("error", err), slog.Duration("for", now.Sub(w.began).Round(time.Second)))
+	w.log.LogAttrs(ctx, slog.LevelWarn, "waiting for a server", slog.String("server", w.server.Name),
+		slog.Any("error", err), slog.Duration("for", now.Sub(w.began).Round(time.Second)))
 }
 
 // over logs the end of a wait that was logged.
 func (w *wait) over(ctx context.Context) {
 	if !w.told.IsZero() {
-		w.log.LogAttrs(ctx, slog.LevelInfo, "the server can be used", slog.String("server", w.server.Name), slog.Duration("after", time.Since(w.began).Round(time.Millisecond)))
+		w.log.LogAttrs(ctx, slog.LevelInfo, "the server can be used", slog.String("server", w.server.Name),
+			slog.Duration("after", time.Since(w.began).Round(time.Millisecond)))
 	}
 }

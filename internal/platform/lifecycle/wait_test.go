@@ -88,7 +88,8 @@ func TestAwaitNamesEveryServerThatIsAwayAndGoesOnWhenAllHaveCome(t *testing.T) {
 		one.say(errAway)
 		other.say(errUnprepared)
 		w := await(t, one.named("one"), other.named("other"))
-		if got, want := w.readiness.Err(t.Context()).Error(), "starting\nwaiting for one: connection refused\nwaiting for other: run the command"; got != want {
+		if got, want := w.readiness.Err(t.Context()).Error(),
+			"starting\nwaiting for one: connection refused\nwaiting for other: run the command"; got != want {
 			t.Errorf("readiness %q, want %q", got, want)
 		}
 		other.say(nil)
@@ -254,7 +255,8 @@ func TestQuestionsBecomeRarer(t *testing.T) {
 		w := await(t, s.named("the server"))
 		const passed = 10 * time.Minute
 		pass(passed)
-		if least, most, n := int64(passed/longestPause)*11/10, int64(passed/longestPause)*5/4+8, s.asked.Load(); n < least || n > most {
+		if least, most, n := int64(passed/longestPause)*11/10, int64(passed/longestPause)*5/4+8, s.asked.Load(); n < least ||
+			n > most {
 			t.Errorf("%d questions within %s, want %d to %d", n, passed, least, most)
 		}
 		w.stop()

@@ -67,7 +67,8 @@ func notFound(err error) bool { return errors.Is(err, errAbsent) }
 func open(t *testing.T) (*source, *readcache.Cache[string, string]) {
 	t.Helper()
 	s := &source{value: "v1"}
-	c := readcache.New(readcache.Config{Name: "things", Fresh: fresh, Stale: stale, LoadTimeout: loadTimeout}, s.load, notFound, nil)
+	c := readcache.New(readcache.Config{Name: "things", Fresh: fresh, Stale: stale, LoadTimeout: loadTimeout},
+		s.load, notFound, nil)
 	t.Cleanup(c.Close)
 	return s, c
 }
@@ -303,8 +304,10 @@ func TestDropLeavesWhatIsBeingReadOfOtherKeysAndWhatIsCurrent(t *testing.T) {
 		"another key":          {func(_ context.Context, c cache) { c.Drop("other") }, true},
 		"unless it is current": {func(_ context.Context, c cache) { c.DropUnless("k", is("v1")) }, true},
 		"unless it is another": {func(_ context.Context, c cache) { c.DropUnless("k", is("v2")) }, false},
-		"twice":                {func(_ context.Context, c cache) { c.DropUnless("k", is("v1")); c.DropUnless("k", is("v2")) }, false},
-		"in any case":          {func(_ context.Context, c cache) { c.Drop("k") }, false},
+		"twice": {
+			func(_ context.Context, c cache) { c.DropUnless("k", is("v1")); c.DropUnless("k", is("v2")) }, false,
+		},
+		"in any case": {func(_ context.Context, c cache) { c.Drop("k") }, false},
 		"between two reads": {func(ctx context.Context, c cache) {
 			c.DropUnless("k", is("v1"))
 			go func() { _, _ = c.Get(ctx, "k", time.Now()) }()
@@ -362,7 +365,8 @@ func TestStringKeyMayBeReusedAfterTheCall(t *testing.T) {
 // rejected and evicted all the time.
 func TestResultsAreRightUnderPressure(t *testing.T) {
 	t.Parallel()
-	c := readcache.New(readcache.Config{MaxEntries: 16}, func(_ context.Context, k string) (string, error) { return "value of " + k, nil }, notFound, nil)
+	c := readcache.New(readcache.Config{MaxEntries: 16},
+		func(_ context.Context, k string) (string, error) { return "value of " + k, nil }, notFound, nil)
 	defer c.Close()
 	var wg sync.WaitGroup
 	for g := range 4 {

@@ -19,7 +19,8 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer, name string) metrics {
 	reads := shared(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_lookup_requests_total",
-		Help: "Cached reads of the metadata store; outcome is hit, negative (known not to exist), stale (served while the store fails) or miss.",
+		Help: "Cached reads of the metadata store; outcome is hit, negative (known not to exist), stale (served while the " +
+			"store fails) or miss.",
 	}, []string{"lookup", "outcome"}))
 	return metrics{
 		hits:     reads.WithLabelValues(name, "hit"),
@@ -30,14 +31,16 @@ func newMetrics(reg prometheus.Registerer, name string) metrics {
 			Name: "millrace_lookup_loads_total", Help: "Reads sent to the metadata store.",
 		}, []string{"lookup"})).WithLabelValues(name),
 		failures: shared(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "millrace_lookup_load_failures_total", Help: "Reads of the metadata store that failed; a thing that does not exist is no failure.",
+			Name: "millrace_lookup_load_failures_total",
+			Help: "Reads of the metadata store that failed; a thing that does not exist is no failure.",
 		}, []string{"lookup"})).WithLabelValues(name),
 		seconds: shared(reg, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "millrace_lookup_load_duration_seconds", Help: "Time of one read of the metadata store, failures included.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 8), // 0.1 ms to 1.6 s
 		}, []string{"lookup"})).WithLabelValues(name),
 		open: shared(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "millrace_lookup_breaker_open", Help: "1 while reads are held back because the last ones failed; lookup billing is the external billing service.",
+			Name: "millrace_lookup_breaker_open",
+			Help: "1 while reads are held back because the last ones failed; lookup billing is the external billing service.",
 		}, []string{"lookup"})).WithLabelValues(name),
 	}
 }

@@ -108,7 +108,8 @@ func TestDroppedResultStandsInForNothing(t *testing.T) {
 func TestDropWinsAgainstEveryRead(t *testing.T) {
 	t.Parallel()
 	var value atomic.Int64
-	c := readcache.New(readcache.Config{Fresh: time.Hour}, func(context.Context, string) (int64, error) { return value.Load(), nil }, notFound, nil)
+	c := readcache.New(readcache.Config{Fresh: time.Hour},
+		func(context.Context, string) (int64, error) { return value.Load(), nil }, notFound, nil)
 	defer c.Close()
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -142,17 +143,18 @@ func TestFloodOfUnknownThingsLeavesTheStoreToWhatIsKnown(t *testing.T) {
 		const slots = 3
 		var running, most atomic.Int64
 		var slow atomic.Bool
-		c := readcache.New(readcache.Config{MaxLoads: slots, LoadTimeout: loadTimeout, Fresh: fresh}, func(ctx context.Context, k string) (string, error) {
-			if k != "known" && slow.Load() {
-				n := running.Add(1)
-				defer running.Add(-1)
-				for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		c := readcache.New(readcache.Config{MaxLoads: slots, LoadTimeout: loadTimeout, Fresh: fresh},
+			func(ctx context.Context, k string) (string, error) {
+				if k != "known" && slow.Load() {
+					n := running.Add(1)
+					defer running.Add(-1)
+					for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+					}
+					<-ctx.Done()
+					return "", errAbsent
 				}
-				<-ctx.Done()
-				return "", errAbsent
-			}
-			return "v of " + k, nil
-		}, notFound, nil)
+				return "v of " + k, nil
+			}, notFound, nil)
 		defer c.Close()
 		if _, err := c.Get(t.Context(), "known", time.Now()); err != nil {
 			t.Fatal(err)

@@ -116,12 +116,13 @@ func (r *routes) addTo(mux *http.ServeMux) {
 // AdminHandler returns the routes of the private listener.
 func AdminHandler(t *Telemetry, r *lifecycle.Readiness) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.InstrumentMetricHandler(t.Registry, promhttp.HandlerFor(t.Registry, promhttp.HandlerOpts{
-		ErrorLog:            slog.NewLogLogger(t.Log.Handler(), slog.LevelWarn),
-		ErrorHandling:       promhttp.ContinueOnError,
-		MaxRequestsInFlight: maxScrapes,
-		Timeout:             scrapeTimeout,
-	})))
+	mux.Handle("GET /metrics",
+		promhttp.InstrumentMetricHandler(t.Registry, promhttp.HandlerFor(t.Registry, promhttp.HandlerOpts{
+			ErrorLog:            slog.NewLogLogger(t.Log.Handler(), slog.LevelWarn),
+			ErrorHandling:       promhttp.ContinueOnError,
+			MaxRequestsInFlight: maxScrapes,
+			Timeout:             scrapeTimeout,
+		})))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithTimeout(req.Context(), readyTimeout)

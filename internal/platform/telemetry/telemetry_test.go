@@ -253,7 +253,8 @@ func TestACollectorThatHangsDoesNotHoldUpTheWork(t *testing.T) {
 func TestSpansGoToThePathOfTheEndpoint(t *testing.T) {
 	t.Parallel()
 	for endpoint, want := range map[string]string{
-		"http://h:4318": "http://h:4318/v1/traces", "https://h/": "https://h/v1/traces", "http://h/otlp/traces": "http://h/otlp/traces",
+		"http://h:4318": "http://h:4318/v1/traces", "https://h/": "https://h/v1/traces",
+		"http://h/otlp/traces": "http://h/otlp/traces",
 	} {
 		if got, err := tracesURL(endpoint); err != nil || got != want {
 			t.Errorf("tracesURL(%s) = %q, %v; want %q", endpoint, got, err, want)
@@ -291,7 +292,8 @@ func TestAdminHandlerTellsWhyADaemonIsNotReady(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	err := lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: r, Grace: time.Second, OnReady: func() {
-		if code, body := get(t, h, http.MethodGet, "/readyz"); code != http.StatusServiceUnavailable || body != "store: unexpected EOF\n" {
+		if code, body := get(t, h, http.MethodGet, "/readyz"); code != http.StatusServiceUnavailable ||
+			body != "store: unexpected EOF\n" {
 			t.Errorf("with a failing check: %d %q", code, body)
 		}
 		healed.Store(true)
@@ -300,7 +302,8 @@ func TestAdminHandlerTellsWhyADaemonIsNotReady(t *testing.T) {
 		}
 		r.AddDetail("limits", func() string { return "" })
 		r.AddDetail("limits", func() string { return "each process by itself" })
-		if code, body := get(t, h, http.MethodGet, "/readyz"); code != http.StatusOK || body != "ready\nlimits: each process by itself\n" {
+		if code, body := get(t, h, http.MethodGet, "/readyz"); code != http.StatusOK ||
+			body != "ready\nlimits: each process by itself\n" {
 			t.Errorf("ready, with a detail: %d %q", code, body)
 		}
 		cancel()
@@ -318,7 +321,9 @@ func TestAdminHandlerServesMetricsAndProfiles(t *testing.T) {
 	tel, _ := newTest(t, nil)
 	h := AdminHandler(tel, &lifecycle.Readiness{})
 	_, metrics := get(t, h, http.MethodGet, "/metrics")
-	for _, name := range []string{`millrace_build_info{component="test",version="`, "go_goroutines ", "process_open_fds "} {
+	for _, name := range []string{
+		`millrace_build_info{component="test",version="`, "go_goroutines ", "process_open_fds ",
+	} {
 		if !strings.Contains(metrics, name) {
 			t.Errorf("no %s in /metrics", name)
 		}
@@ -374,7 +379,8 @@ func TestAdminPartNamesThePortAndTheSettingWhenItCannotListen(t *testing.T) {
 	r := &lifecycle.Readiness{}
 	err = lifecycle.Run(t.Context(), lifecycle.Options{Log: Discard().Log, Readiness: r, Grace: time.Second},
 		AdminComponent(ln.Addr().String(), Discard(), r))
-	if err == nil || !strings.Contains(err.Error(), ln.Addr().String()) || !strings.Contains(err.Error(), "MILLRACE_ADMIN_LISTEN") {
+	if err == nil || !strings.Contains(err.Error(), ln.Addr().String()) ||
+		!strings.Contains(err.Error(), "MILLRACE_ADMIN_LISTEN") {
 		t.Errorf("Run() = %v", err)
 	}
 }

@@ -30,7 +30,9 @@ const (
 
 // newTracer returns a tracer that sends to cfg.Endpoint, or one that only passes
 // a caller's trace context on when there is no endpoint.
-func newTracer(cfg config.Trace, component string, log *slog.Logger) (trace.Tracer, func(context.Context) error, error) {
+func newTracer(
+	cfg config.Trace, component string, log *slog.Logger,
+) (trace.Tracer, func(context.Context) error, error) {
 	if cfg.Endpoint == "" {
 		return noop.NewTracerProvider().Tracer(scope), func(context.Context) error { return nil }, nil
 	}
@@ -104,7 +106,9 @@ func ContextWithTraceparent(ctx context.Context, traceparent string) context.Con
 // StartChild starts a span below that of ctx, or returns a span that records
 // nothing where that one does not: options are asked for only where they count, so
 // that what is not traced pays nothing for them.
-func StartChild(ctx context.Context, name string, options func() []trace.SpanStartOption) (context.Context, trace.Span) {
+func StartChild(
+	ctx context.Context, name string, options func() []trace.SpanStartOption,
+) (context.Context, trace.Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
 		return ctx, noop.Span{}

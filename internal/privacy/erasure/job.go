@@ -116,7 +116,9 @@ func NewJob(cfg Config, deps Deps) *Job {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	return &Job{cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics), lease: lease.New("erasures", deps.Store, deps.Log)}
+	return &Job{
+		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics), lease: lease.New("erasures", deps.Store, deps.Log),
+	}
 }
 
 // Run works whenever this process has the lease, until ctx ends.
@@ -327,7 +329,8 @@ func (j *Job) finish(ctx context.Context, e *Erasure) error {
 	delete(j.buried, e.ID)
 	delete(j.paused, e.ID)
 	j.metrics.finished(e)
-	j.deps.Log.LogAttrs(ctx, slog.LevelInfo, "erasure done", slog.String("erasure", e.ID), slog.String("kind", string(e.Kind)), slog.Any("rows", e.Deleted))
+	j.deps.Log.LogAttrs(ctx, slog.LevelInfo, "erasure done", slog.String("erasure", e.ID),
+		slog.String("kind", string(e.Kind)), slog.Any("rows", e.Deleted))
 	return nil
 }
 

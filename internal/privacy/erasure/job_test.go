@@ -284,7 +284,8 @@ func TestAWebsiteIsErasedAfterItsRestorePeriod(t *testing.T) {
 		}
 		w.runFor(t, time.Hour)
 		for _, e := range w.erasures {
-			if e.Kind != tombstone.Website || e.OwnerID != "web_1" || e.State != Done || e.By != audit.BySystem().Actor || !e.Before.Equal(tombstone.Forever) {
+			if e.Kind != tombstone.Website || e.OwnerID != "web_1" || e.State != Done || e.By != audit.BySystem().Actor ||
+				!e.Before.Equal(tombstone.Forever) {
 				t.Errorf("the erasure is %+v", e)
 			}
 		}

@@ -27,7 +27,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "millrace_erasure_oldest_seconds", Help: "Age of the oldest erasure that is not done; 0 when there is none.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
-			Name: "millrace_erasure_failures_total", Help: "Attempts to go on with an erasure that failed, or left rows; they are made again.",
+			Name: "millrace_erasure_failures_total",
+			Help: "Attempts to go on with an erasure that failed, or left rows; they are made again.",
 		}),
 		done: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_erasure_done_total", Help: "Erasures that are done, by kind: website, profile or visitor.",

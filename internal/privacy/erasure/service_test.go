@@ -40,7 +40,9 @@ func TestAnErasureTakesWhatEdgesAheadHadReceivedAndLeavesWhoComesBack(t *testing
 	if want := at.Truncate(time.Millisecond); !e.RequestedAt.Equal(want) {
 		t.Errorf("requested at %s, want %s", e.RequestedAt, want)
 	}
-	for after, want := range map[time.Duration]bool{-time.Hour: true, 0: true, ClockSlack: true, ClockSlack + time.Millisecond: false} {
+	for after, want := range map[time.Duration]bool{
+		-time.Hour: true, 0: true, ClockSlack: true, ClockSlack + time.Millisecond: false,
+	} {
 		if got := set.Covers([]byte("web_1"), []byte("anna"), nil, at.Add(after).UnixMilli()); got != want {
 			t.Errorf("what was received %s after the request is covered: %t", after, got)
 		}
@@ -82,7 +84,8 @@ func TestAUserWhoIsCalledByAnAddressIsErasedUnderItsHashToo(t *testing.T) {
 		if got := set.Covers([]byte("web_1"), hash, nil, at.UnixMilli()); got != (stones == 2) || len(e.Stones) != stones {
 			t.Errorf("%s: %d stones, the hash is covered: %t", profile, len(e.Stones), got)
 		}
-		if !set.Covers([]byte("web_1"), []byte(profile), nil, at.UnixMilli()) || e.Stones[0].ID != tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte(profile)) {
+		if !set.Covers([]byte("web_1"), []byte(profile), nil, at.UnixMilli()) ||
+			e.Stones[0].ID != tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte(profile)) {
 			t.Errorf("%s is not what the erasure is about first", profile)
 		}
 	}

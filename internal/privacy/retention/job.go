@@ -92,7 +92,8 @@ func (j *Job) Run(ctx context.Context) error {
 
 func (j *Job) failed(ctx context.Context, err error) {
 	j.metrics.failures.Inc()
-	j.deps.Log.LogAttrs(ctx, slog.LevelWarn, "deleting what is not to be kept failed, trying again", slog.Any("error", err))
+	j.deps.Log.LogAttrs(ctx, slog.LevelWarn, "deleting what is not to be kept failed, trying again",
+		slog.Any("error", err))
 }
 
 // pass deletes what is too old now.
@@ -107,7 +108,8 @@ func (j *Job) pass(ctx context.Context) error {
 		return err
 	}
 	if len(unreadable) > 0 {
-		j.deps.Log.LogAttrs(ctx, slog.LevelError, "for how long websites keep their events cannot be read: nothing of theirs is deleted",
+		j.deps.Log.LogAttrs(ctx, slog.LevelError,
+			"for how long websites keep their events cannot be read: nothing of theirs is deleted",
 			slog.Int("websites", len(unreadable)), slog.Any("some", unreadable[:min(len(unreadable), named)]))
 	}
 	var rows map[string]int64
@@ -136,7 +138,9 @@ func (j *Job) today(ctx context.Context) (time.Time, error) {
 	}
 	ours := j.deps.Now()
 	if apart := ours.Sub(theirs).Abs(); apart > clockSlack {
-		return time.Time{}, fmt.Errorf("the clocks of this process and of ClickHouse are %s apart, and may be by %s: nothing is deleted", apart.Round(time.Second), clockSlack)
+		return time.Time{}, fmt.Errorf(
+			"the clocks of this process and of ClickHouse are %s apart, and may be by %s: nothing is deleted",
+			apart.Round(time.Second), clockSlack)
 	}
 	if theirs.Before(ours) {
 		ours = theirs

@@ -22,7 +22,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	return &metrics{
 		last: f.NewGauge(prometheus.GaugeOpts{
-			Name: "millrace_retention_last_success_timestamp_seconds", Help: "When this process last finished a pass over what websites do not keep any longer; 0 before the first one.",
+			Name: "millrace_retention_last_success_timestamp_seconds",
+			Help: "When this process last finished a pass over what websites do not keep any longer; 0 before the first one.",
 		}),
 		took: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_retention_pass_seconds", Help: "How long that pass took.",
@@ -31,13 +32,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "millrace_retention_websites", Help: "Websites that keep events for a number of days, as of that pass.",
 		}),
 		unreadable: f.NewGauge(prometheus.GaugeOpts{
-			Name: "millrace_retention_unreadable_websites", Help: "Websites of which nothing was deleted in that pass, because for how long they keep events cannot be read.",
+			Name: "millrace_retention_unreadable_websites",
+			Help: "Websites of which nothing was deleted in that pass, because for how long they keep events cannot be read.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_retention_failures_total", Help: "Passes that failed; they are made again after a minute.",
 		}),
 		rows: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "millrace_retention_rows_total", Help: "Rows that were deleted because a website does not keep them any longer, by table.",
+			Name: "millrace_retention_rows_total",
+			Help: "Rows that were deleted because a website does not keep them any longer, by table.",
 		}, []string{"table"}),
 	}
 }

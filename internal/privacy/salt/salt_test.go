@@ -94,7 +94,8 @@ func TestAStoreThatIsDownOverMidnightIsNotNoticed(t *testing.T) {
 		if salt := salts.Today(); string(salt) != "2000-01-02" {
 			t.Errorf("today's salt = %q", salt)
 		}
-		if salt, none := salts.Known(time.Now()), salts.Known(time.Now().AddDate(0, 0, 1)); string(salt) != "2000-01-02" || none != nil {
+		if salt, none := salts.Known(time.Now()), salts.Known(time.Now().AddDate(0, 0, 1)); string(salt) != "2000-01-02" ||
+			none != nil {
 			t.Errorf("the salts of that day and the next are %q and %q", salt, none)
 		}
 		if salt := newSalts(&fakeStore{}).Today(); salt != nil {
@@ -129,7 +130,9 @@ func TestYesterdaysSaltIsForgottenMinutesAfterMidnight(t *testing.T) {
 		time.Sleep(48 * time.Hour) //nolint:forbidigo // the clock of the bubble
 		cancel()
 		<-done
-		want := []string{"at 01 00:00:00 from 31", "at 01 00:10:00 from 01", "at 02 00:10:00 from 02", "at 03 00:10:00 from 03"}
+		want := []string{
+			"at 01 00:00:00 from 31", "at 01 00:10:00 from 01", "at 02 00:10:00 from 02", "at 03 00:10:00 from 03",
+		}
 		if diff := cmp.Diff(want, store.kept[:min(len(store.kept), 4)]); diff != "" {
 			t.Errorf("destroyed (-want +got):\n%s", diff)
 		}

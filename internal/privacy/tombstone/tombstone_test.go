@@ -55,7 +55,8 @@ func TestWhatATombstoneCovers(t *testing.T) {
 		}
 	}
 	var none *tombstone.Set
-	if none.Covers([]byte("shop"), []byte("anna"), nil, 0) || tombstone.NewSet(nil).Covers([]byte("shop"), []byte("anna"), nil, 0) {
+	if none.Covers([]byte("shop"), []byte("anna"), nil, 0) ||
+		tombstone.NewSet(nil).Covers([]byte("shop"), []byte("anna"), nil, 0) {
 		t.Error("an empty set covers something")
 	}
 }
@@ -82,11 +83,17 @@ func TestASetDiffersForTheOwnersThatGotATombstone(t *testing.T) {
 		is, was *tombstone.Set
 		want    bool
 	}{
-		"the same":           {was, was, false},
-		"read again":         {tombstone.NewSet([]tombstone.Tombstone{first}), was, false},
-		"somebody else's":    {tombstone.NewSet([]tombstone.Tombstone{first, about("else", tombstone.Website, "", moment)}), was, false},
-		"one more":           {tombstone.NewSet([]tombstone.Tombstone{first, about("shop", tombstone.Visitor, "v", moment)}), was, true},
-		"a later moment":     {tombstone.NewSet([]tombstone.Tombstone{first, about("shop", tombstone.Profile, "anna", moment.Add(1e6))}), was, true},
+		"the same":   {was, was, false},
+		"read again": {tombstone.NewSet([]tombstone.Tombstone{first}), was, false},
+		"somebody else's": {
+			tombstone.NewSet([]tombstone.Tombstone{first, about("else", tombstone.Website, "", moment)}), was, false,
+		},
+		"one more": {
+			tombstone.NewSet([]tombstone.Tombstone{first, about("shop", tombstone.Visitor, "v", moment)}), was, true,
+		},
+		"a later moment": {
+			tombstone.NewSet([]tombstone.Tombstone{first, about("shop", tombstone.Profile, "anna", moment.Add(1e6))}), was, true,
+		},
 		"the first of all":   {was, nil, true},
 		"nothing at all yet": {nil, nil, false},
 	} {
@@ -144,7 +151,8 @@ func BenchmarkCovers(b *testing.B) {
 	for i := range 1000 {
 		all = append(all, about("shop", tombstone.Profile, string(rune(i)), moment))
 	}
-	set, owner, other, id := tombstone.NewSet(all), []byte("shop"), []byte("web_01J9ZC5Q3V8M4T2K7R6N0PBXYD"), []byte("user_4711")
+	set, owner, other, id := tombstone.NewSet(all), []byte("shop"),
+		[]byte("web_01J9ZC5Q3V8M4T2K7R6N0PBXYD"), []byte("user_4711")
 	for name, f := range map[string]func() bool{
 		"no tombstones":    func() bool { return (*tombstone.Set)(nil).Covers(owner, id, id, 1) },
 		"another owner":    func() bool { return set.Covers(other, id, id, 1) },

@@ -220,7 +220,8 @@ func (n names) closure(websiteID string, keys []string, segments names) (flags, 
 // drafted is the table in which the draft has the place of the flag.
 func (s *Service) drafted(ctx context.Context, q *Question, all *Outlines, live *table) (*table, error) {
 	_, was := live.find(q.WebsiteID, q.Keys[0])
-	is := s.draft(audit.By{}, Spec{OrganizationID: q.OrganizationID, WebsiteID: q.WebsiteID, Key: q.Keys[0], Type: q.Draft.Type})
+	is := s.draft(audit.By{},
+		Spec{OrganizationID: q.OrganizationID, WebsiteID: q.WebsiteID, Key: q.Keys[0], Type: q.Draft.Type})
 	is.enter(Active)
 	if was != nil {
 		is = managed.Next(was, s.Now())

@@ -37,7 +37,9 @@ func TestEachLimitIsAllowedAndOneBeyondItIsNot(t *testing.T) {
 		"owner":       {MaxOwnerLen, func(n int) Fields { return Fields{Owner: long(n)} }, "owner"},
 		"tag":         {MaxTagLen, func(n int) Fields { return Fields{Tags: &[]string{*long(n)}} }, "tags[0]"},
 		"stale":       {MaxStaleDays, func(n int) Fields { return Fields{StaleAfterDays: days(n)} }, "staleAfterDays"},
-		"sample":      {100, func(n int) Fields { return Fields{Exposures: &Exposures{ExposeAll, n}} }, "exposures.samplePercent"},
+		"sample": {
+			100, func(n int) Fields { return Fields{Exposures: &Exposures{ExposeAll, n}} }, "exposures.samplePercent",
+		},
 		"tags": {MaxTags, func(n int) Fields {
 			var tags []string
 			for i := range n {
@@ -74,7 +76,9 @@ func TestADefinitionMayHaveAsManyBytesInAll(t *testing.T) {
 			ids[i] = strings.Repeat("u", 250)
 		}
 		ids[0] = strings.Repeat("u", 200+more)
-		return Fields{Targets: &[]flageval.Target{{Variant: "on", UserIDs: ids}, {Variant: "off", UserIDs: []string{strings.Repeat("v", 256)}}}}
+		return Fields{Targets: &[]flageval.Target{
+			{Variant: "on", UserIDs: ids}, {Variant: "off", UserIDs: []string{strings.Repeat("v", 256)}},
+		}}
 	}
 	f, err := made(t, people(0))
 	if err != nil {
@@ -167,7 +171,9 @@ func outlined(website, key string, needs ...string) Outline {
 
 func TestAWebsitesFlagMeansItsOwnFirst(t *testing.T) {
 	t.Parallel()
-	all := &Outlines{Flags: []Outline{outlined("", "a"), outlined("", "b", "a"), outlined("w", "c", "b"), outlined("x", "c", "b")}}
+	all := &Outlines{
+		Flags: []Outline{outlined("", "a"), outlined("", "b", "a"), outlined("w", "c", "b"), outlined("x", "c", "b")},
+	}
 	judge := func(website, key string, needs ...string) error {
 		f := &Flag{WebsiteID: website, State: Inactive}
 		o := outlined(website, key, needs...)
@@ -192,7 +198,8 @@ func TestAWebsitesFlagMeansItsOwnFirst(t *testing.T) {
 		t.Errorf("one of all websites that means a website's: %v", err)
 	}
 	n := byName(append(all.Flags, outlined("w", "a")))
-	if diff := cmp.Diff("", n.find("x", "a").WebsiteID); diff != "" || n.find("w", "a").WebsiteID != "w" || n.find("", "c") != nil {
+	if diff := cmp.Diff("", n.find("x", "a").WebsiteID); diff != "" || n.find("w", "a").WebsiteID != "w" ||
+		n.find("", "c") != nil {
 		t.Errorf("find() finds another one")
 	}
 }

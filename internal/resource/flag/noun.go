@@ -34,12 +34,15 @@ var Segments = managed.Noun[*Segment]{
 func (f *Flag) view() map[string]any {
 	d, a := &f.Definition, &f.About
 	return map[string]any{
-		"key": d.Key, "name": f.Name, "websiteId": wire.OrNull(f.WebsiteID), "status": string(f.State), "type": string(a.Type),
-		"visibility": string(a.Visibility), "description": wire.OrNull(a.Description), "tags": a.Tags, "owner": wire.OrNull(a.Owner),
+		"key": d.Key, "name": f.Name, "websiteId": wire.OrNull(f.WebsiteID), "status": string(f.State),
+		"type":       string(a.Type),
+		"visibility": string(a.Visibility), "description": wire.OrNull(a.Description), "tags": a.Tags,
+		"owner":          wire.OrNull(a.Owner),
 		"staleAfterDays": wire.OrNull(a.StaleAfterDays), "exposures": whole(a.Exposures), "defaultVariant": d.DefaultVariant,
 		"offVariant": d.OffVariant, "schedule": whole(d.Schedule), "prerequisites": whole(d.Prerequisites),
-		"variants": whole(d.Variants), "targets": whole(d.Targets), "rules": whole(d.Rules), "environments": whole(d.Environments),
-		"deletedAt": wire.Time(f.DeletedAt),
+		"variants": whole(d.Variants), "targets": whole(d.Targets), "rules": whole(d.Rules),
+		"environments": whole(d.Environments),
+		"deletedAt":    wire.Time(f.DeletedAt),
 	}
 }
 
@@ -47,7 +50,8 @@ func (s *Segment) view() map[string]any {
 	d := &s.Definition
 	return map[string]any{
 		"key": d.Key, "name": s.Name, "websiteId": wire.OrNull(s.WebsiteID), "description": wire.OrNull(s.Description),
-		"userIds": whole(d.UserIDs), "emails": whole(d.Emails), "conditions": whole(d.Conditions), "deletedAt": wire.Time(s.DeletedAt),
+		"userIds": whole(d.UserIDs), "emails": whole(d.Emails), "conditions": whole(d.Conditions),
+		"deletedAt": wire.Time(s.DeletedAt),
 	}
 }
 

@@ -11,7 +11,9 @@ import (
 // CreateSegment makes a segment. Fields against the rules are a Validation error; other
 // errors are those of SegmentStore.CreateSegment.
 func (s *Service) CreateSegment(ctx context.Context, by audit.By, spec Spec, f SegmentFields) (*Segment, error) {
-	made := &Segment{Record: managed.New("seg", spec.OrganizationID, by.Actor.ID, s.segments.Clock()), WebsiteID: spec.WebsiteID}
+	made := &Segment{
+		Record: managed.New("seg", spec.OrganizationID, by.Actor.ID, s.segments.Clock()), WebsiteID: spec.WebsiteID,
+	}
 	made.Definition.Key = spec.Key
 	if err := f.apply(made); err != nil {
 		return nil, err

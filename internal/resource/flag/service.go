@@ -88,7 +88,8 @@ func NewService(caps Caps, deps Deps) *Service {
 		},
 	}
 	s.segments = managed.Changer[*Segment]{
-		Noun: &Segments, Find: deps.Segments.SegmentByID, Next: managed.Next[Segment], Now: deps.Now, NotFound: ErrSegmentNotFound,
+		Noun: &Segments, Find: deps.Segments.SegmentByID, Next: managed.Next[Segment], Now: deps.Now,
+		NotFound: ErrSegmentNotFound,
 		Save: func(ctx context.Context, by audit.By, action managed.Action, was, is *Segment) error {
 			fits := anyway
 			if is.Deleted() {
@@ -183,7 +184,9 @@ func (s *Service) Update(ctx context.Context, by audit.By, t Target, f Fields) (
 }
 
 // edit changes a flag that is not archived.
-func (s *Service) edit(ctx context.Context, by audit.By, t Target, action managed.Action, to func(is *Flag) error) (*Flag, error) {
+func (s *Service) edit(
+	ctx context.Context, by audit.By, t Target, action managed.Action, to func(is *Flag) error,
+) (*Flag, error) {
 	was, err := s.Get(ctx, t)
 	if err != nil {
 		return nil, err

@@ -109,7 +109,8 @@ func (f *Flag) ruleIDs(bad *apierr.Rejection) {
 			at := indexed(path, i) + ".id"
 			switch {
 			case !flageval.ValidKey(r.ID) || len(r.ID) > MaxRuleIDLen:
-				bad.Add(at, "invalid_id", "%s must have at most %d letters, digits, dots, hyphens and underscores", at, MaxRuleIDLen)
+				bad.Add(at, "invalid_id", "%s must have at most %d letters, digits, dots, hyphens and underscores",
+					at, MaxRuleIDLen)
 			case seen[r.ID]:
 				bad.Add(at, "duplicate", "%s is another one's already", at)
 			}

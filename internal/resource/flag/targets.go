@@ -21,7 +21,9 @@ type People struct {
 
 // AddTargets gives people a variant, whichever they were given before; with replace nobody
 // else is given it. Errors are those of Update.
-func (s *Service) AddTargets(ctx context.Context, by audit.By, t Target, variant string, p People, replace bool) (*Flag, error) {
+func (s *Service) AddTargets(
+	ctx context.Context, by audit.By, t Target, variant string, p People, replace bool,
+) (*Flag, error) {
 	return s.edit(ctx, by, t, TargetsAdded, func(is *Flag) error {
 		return is.retarget(p, func(all []flageval.Target) []flageval.Target {
 			at := slices.IndexFunc(all, func(t flageval.Target) bool { return t.Variant == variant })
@@ -75,7 +77,8 @@ func without(all []flageval.Target, p *People) []flageval.Target {
 	all = slices.Clone(all)
 	for i := range all {
 		all[i].UserIDs = slices.DeleteFunc(slices.Clone(all[i].UserIDs), func(id string) bool { return users[id] })
-		all[i].Emails = slices.DeleteFunc(slices.Clone(all[i].Emails), func(e string) bool { return emails[strings.ToLower(e)] })
+		all[i].Emails = slices.DeleteFunc(slices.Clone(all[i].Emails),
+			func(e string) bool { return emails[strings.ToLower(e)] })
 	}
 	return all
 }

@@ -99,7 +99,8 @@ func TestEveryAddressOfALinkIsHeldAgainstWhatIsBlocked(t *testing.T) {
 func TestALinkToABlockedHostCanBeChangedInOtherFields(t *testing.T) {
 	t.Parallel()
 	g := &guarded{blocked: []string{"evil.example"}, link: &Link{
-		Record: managed.New("lnk", "org_1", "", now), URL: "https://evil.example", RedirectStatus: DefaultStatus, Blocked: true,
+		Record: managed.New("lnk", "org_1", "", now), URL: "https://evil.example", RedirectStatus: DefaultStatus,
+		Blocked: true,
 	}}
 	s := NewService(rules, Deps{Store: g, Folders: g, Domains: g})
 	update := func(f Fields) error {
@@ -141,7 +142,8 @@ func TestForACallAboutManyLinksTheStoreIsAskedOnce(t *testing.T) {
 		t.Errorf("asked %d times", g.asked)
 	}
 	// What was not told ahead is asked for, and what was is not forgotten.
-	_, err = ahead.Create(t.Context(), audit.By{}, "org_1", Fields{URL: new("https://new.example"), ExpiredURL: all[7].URL})
+	_, err = ahead.Create(t.Context(), audit.By{}, "org_1",
+		Fields{URL: new("https://new.example"), ExpiredURL: all[7].URL})
 	if got := blockedFields(t, err); len(got) != 1 || got[0] != "expiredUrl" || g.asked != 2 {
 		t.Errorf("%q, asked %d times", got, g.asked)
 	}

@@ -49,22 +49,28 @@ func TestALinkIsBlockedByItsKeyAndByEachAddress(t *testing.T) {
 		link link.Served
 		want bool
 	}{
-		"fine":                 {link.Served{SlugKey: "other", URL: fine, ExpiredURL: fine, Targets: targets(link.Link{Rules: []link.Rule{{URL: fine}}})}, false},
-		"by key":               {link.Served{SlugKey: "sale", URL: fine}, true},
-		"by key on a domain":   {link.Served{SlugKey: "dom_1/Sale", URL: fine}, true},
-		"another case there":   {link.Served{SlugKey: "dom_1/sale", URL: fine}, false},
-		"another domain":       {link.Served{SlugKey: "dom_2/Sale", URL: fine}, false},
-		"by url":               {link.Served{URL: "https://evil.example"}, true},
-		"below a host":         {link.Served{URL: evil}, true},
-		"above a host":         {link.Served{URL: "https://example/"}, false},
-		"a like name":          {link.Served{URL: "https://notevil.example/"}, false},
-		"an evil path":         {link.Served{URL: "https://fine.example/evil.example"}, false},
-		"in other letters":     {link.Served{URL: "https://Evil.EXAMPLE./"}, true},
-		"in Unicode":           {link.Served{URL: "https://www.Bücher.example/"}, true},
-		"an address":           {link.Served{URL: "http://192.0.2.1/"}, true},
-		"by expiredUrl":        {link.Served{URL: fine, ExpiredURL: evil}, true},
-		"by a rule":            {link.Served{URL: fine, Targets: targets(link.Link{Rules: []link.Rule{{URL: fine}, {URL: evil}}})}, true},
-		"by a variant":         {link.Served{URL: fine, Targets: targets(link.Link{Variants: []link.Variant{{URL: fine}, {URL: evil}}})}, true},
+		"fine": {link.Served{
+			SlugKey: "other", URL: fine, ExpiredURL: fine, Targets: targets(link.Link{Rules: []link.Rule{{URL: fine}}}),
+		}, false},
+		"by key":             {link.Served{SlugKey: "sale", URL: fine}, true},
+		"by key on a domain": {link.Served{SlugKey: "dom_1/Sale", URL: fine}, true},
+		"another case there": {link.Served{SlugKey: "dom_1/sale", URL: fine}, false},
+		"another domain":     {link.Served{SlugKey: "dom_2/Sale", URL: fine}, false},
+		"by url":             {link.Served{URL: "https://evil.example"}, true},
+		"below a host":       {link.Served{URL: evil}, true},
+		"above a host":       {link.Served{URL: "https://example/"}, false},
+		"a like name":        {link.Served{URL: "https://notevil.example/"}, false},
+		"an evil path":       {link.Served{URL: "https://fine.example/evil.example"}, false},
+		"in other letters":   {link.Served{URL: "https://Evil.EXAMPLE./"}, true},
+		"in Unicode":         {link.Served{URL: "https://www.Bücher.example/"}, true},
+		"an address":         {link.Served{URL: "http://192.0.2.1/"}, true},
+		"by expiredUrl":      {link.Served{URL: fine, ExpiredURL: evil}, true},
+		"by a rule": {
+			link.Served{URL: fine, Targets: targets(link.Link{Rules: []link.Rule{{URL: fine}, {URL: evil}}})}, true,
+		},
+		"by a variant": {
+			link.Served{URL: fine, Targets: targets(link.Link{Variants: []link.Variant{{URL: fine}, {URL: evil}}})}, true,
+		},
 		"not over the network": {link.Served{URL: "mailto:a@evil.example"}, false},
 	} {
 		if got := directory().Blocked(&tc.link); got != tc.want {
@@ -92,9 +98,14 @@ func TestADomainIsFoundByItsHostname(t *testing.T) {
 
 func TestLookingForBlocksAllocatesNothing(t *testing.T) { //nolint:paralleltest // what others allocate would be counted
 	x := directory()
-	l := &link.Served{SlugKey: "other", URL: "https://www.fine.example:8443/a?b", ExpiredURL: "https://fine.example", Targets: link.NewTargets(&link.Link{
-		Rules: []link.Rule{{URL: "https://a.fine.example/"}}, Variants: []link.Variant{{URL: "http://b.fine.example"}},
-	})}
+	l := &link.Served{
+		SlugKey:    "other",
+		URL:        "https://www.fine.example:8443/a?b",
+		ExpiredURL: "https://fine.example",
+		Targets: link.NewTargets(&link.Link{
+			Rules: []link.Rule{{URL: "https://a.fine.example/"}}, Variants: []link.Variant{{URL: "http://b.fine.example"}},
+		}),
+	}
 	if n := testing.AllocsPerRun(1000, func() {
 		if x.Blocked(l) {
 			t.Error("it is blocked")

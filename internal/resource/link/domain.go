@@ -26,7 +26,9 @@ var (
 // DomainInUse returns a Conflict error that says how many links a domain has.
 func DomainInUse(links int) error {
 	return &apierr.Error{
-		Code: apierr.Conflict, Message: fmt.Sprintf("The domain still has links: %d. Delete them, or move them to another host", links), Err: ErrDomainInUse,
+		Code:    apierr.Conflict,
+		Message: fmt.Sprintf("The domain still has links: %d. Delete them, or move them to another host", links),
+		Err:     ErrDomainInUse,
 	}
 }
 

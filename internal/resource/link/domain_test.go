@@ -29,7 +29,8 @@ func TestAHostnameIsOneThatAnOrganizationCanOwn(t *testing.T) {
 	rules := Rules{PublicURL: "https://links.example:8443", OwnHosts: []string{"api.example.com", "in.example.com"}}
 	for text, want := range map[string]string{
 		"go.example.com": "go.example.com", "GO.Example.com.": "go.example.com", "bücher.example": "xn--bcher-kva.example",
-		"a.b": "a.b", "xn--bcher-kva.example": "xn--bcher-kva.example", "1.example": "1.example", "go.links.example": "go.links.example",
+		"a.b": "a.b", "xn--bcher-kva.example": "xn--bcher-kva.example", "1.example": "1.example",
+		"go.links.example":                   "go.links.example",
 		longName(243):                        longName(243),
 		strings.Repeat("x", 63) + ".y":       strings.Repeat("x", 63) + ".y",
 		longName(244):                        "!too_long",
@@ -77,21 +78,25 @@ func TestAHostnameIsOneThatAnOrganizationCanOwn(t *testing.T) {
 func TestASlugOfAnOwnDomainIsAPathOfAFewParts(t *testing.T) {
 	t.Parallel()
 	for slug, want := range map[string]string{
-		"a": "", "Sale-26": "", "a/b/c": "", "a.b_c~d-e": "", "grüße/日本語/٣": "", strings.Repeat("x", 190): "", "a/_b": "", "..a": "", "...": "",
+		"a": "", "Sale-26": "", "a/b/c": "", "a.b_c~d-e": "", "grüße/日本語/٣": "", strings.Repeat("x", 190): "", "a/_b": "",
+		"..a": "", "...": "",
 		"1/2/3/4/5/6/7/8": "", "admin": "", "robots": "", "robots.txt/a": "", "well-known": "", "healthy": "",
 		"": "invalid_slug", strings.Repeat("x", 191): "invalid_slug", strings.Repeat("ü", 95) + "x": "invalid_slug",
 		"1/2/3/4/5/6/7/8/9": "invalid_slug", "/a": "invalid_slug", "a/": "invalid_slug", "a//b": "invalid_slug",
 		".": "invalid_slug", "..": "invalid_slug", "a/..": "invalid_slug", "./a": "invalid_slug", "_a": "invalid_slug",
 		"a b": "invalid_slug", "a?b": "invalid_slug", "a#b": "invalid_slug", "a%20b": "invalid_slug", "a\\b": "invalid_slug",
-		"a\x00": "invalid_slug", "a\xff": "invalid_slug", "a\u200db": "invalid_slug", "a:b": "invalid_slug", "☃": "invalid_slug",
-		"robots.txt": "reserved", "Favicon.ico": "reserved", ".well-known": "reserved", ".well-known/acme-challenge/x": "reserved",
-		".Well-Known/x": "reserved", "health": "reserved",
+		"a\x00": "invalid_slug", "a\xff": "invalid_slug", "a\u200db": "invalid_slug", "a:b": "invalid_slug",
+		"☃":          "invalid_slug",
+		"robots.txt": "reserved", "Favicon.ico": "reserved", ".well-known": "reserved",
+		".well-known/acme-challenge/x": "reserved",
+		".Well-Known/x":                "reserved", "health": "reserved",
 	} {
 		if got := brokenRule(CheckOwnSlug(slug)); got != want {
 			t.Errorf("%.80q: %q, want %q", slug, got, want)
 		}
 	}
-	if decomposed, composed := "gru\u0308n", "gr\u00fcn"; NormSlug(decomposed) != composed || CheckOwnSlug(decomposed) == nil {
+	if decomposed, composed := "gru\u0308n", "gr\u00fcn"; NormSlug(decomposed) != composed ||
+		CheckOwnSlug(decomposed) == nil {
 		t.Error("a slug is not normalized, or is taken as it is")
 	}
 }
@@ -153,16 +158,46 @@ func TestADomainIsProvedAndFailsAfterThreeBadDays(t *testing.T) {
 		{name: "the same again", proof: bad, status: DomainPending, version: 2, problem: true, due: -1},
 		{name: "silence", proof: away, status: DomainPending, version: 3, problem: true, due: -1},
 		{name: "there", proof: good, status: DomainVerified, version: 4, pointsHere: true, verified: 3 * day, due: 4 * day},
-		{name: "daily, as it was", daily: true, proof: good, status: DomainVerified, version: 4, pointsHere: true, verified: 3 * day, due: 5 * day},
-		{name: "daily, bad", daily: true, proof: bad, status: DomainVerified, badDays: 1, version: 5, problem: true, verified: 3 * day, due: 6 * day},
-		{name: "bad by hand is no day", proof: bad, status: DomainVerified, badDays: 1, version: 5, problem: true, verified: 3 * day, due: 6 * day},
-		{name: "daily, bad again", daily: true, proof: bad, status: DomainVerified, badDays: 2, version: 5, problem: true, verified: 3 * day, due: 8 * day},
-		{name: "daily, good", daily: true, proof: good, status: DomainVerified, version: 6, pointsHere: true, verified: 3 * day, due: 9 * day},
-		{name: "daily, bad 1", daily: true, proof: bad, status: DomainVerified, badDays: 1, version: 7, problem: true, verified: 3 * day, due: 10 * day},
-		{name: "daily, bad 2", daily: true, proof: bad, status: DomainVerified, badDays: 2, version: 7, problem: true, verified: 3 * day, due: 11 * day},
-		{name: "daily, bad 3", daily: true, proof: bad, status: DomainFailing, badDays: 3, version: 8, problem: true, verified: 3 * day, due: 12 * day},
-		{name: "silence by hand", proof: away, status: DomainFailing, badDays: 3, version: 9, problem: true, verified: 3 * day, due: 12 * day},
-		{name: "there again", proof: good, status: DomainVerified, version: 10, pointsHere: true, verified: 13 * day, due: 14 * day},
+		{
+			name: "daily, as it was", daily: true, proof: good, status: DomainVerified, version: 4, pointsHere: true,
+			verified: 3 * day, due: 5 * day,
+		},
+		{
+			name: "daily, bad", daily: true, proof: bad, status: DomainVerified, badDays: 1, version: 5, problem: true,
+			verified: 3 * day, due: 6 * day,
+		},
+		{
+			name: "bad by hand is no day", proof: bad, status: DomainVerified, badDays: 1, version: 5, problem: true,
+			verified: 3 * day, due: 6 * day,
+		},
+		{
+			name: "daily, bad again", daily: true, proof: bad, status: DomainVerified, badDays: 2, version: 5, problem: true,
+			verified: 3 * day, due: 8 * day,
+		},
+		{
+			name: "daily, good", daily: true, proof: good, status: DomainVerified, version: 6, pointsHere: true,
+			verified: 3 * day, due: 9 * day,
+		},
+		{
+			name: "daily, bad 1", daily: true, proof: bad, status: DomainVerified, badDays: 1, version: 7, problem: true,
+			verified: 3 * day, due: 10 * day,
+		},
+		{
+			name: "daily, bad 2", daily: true, proof: bad, status: DomainVerified, badDays: 2, version: 7, problem: true,
+			verified: 3 * day, due: 11 * day,
+		},
+		{
+			name: "daily, bad 3", daily: true, proof: bad, status: DomainFailing, badDays: 3, version: 8, problem: true,
+			verified: 3 * day, due: 12 * day,
+		},
+		{
+			name: "silence by hand", proof: away, status: DomainFailing, badDays: 3, version: 9, problem: true,
+			verified: 3 * day, due: 12 * day,
+		},
+		{
+			name: "there again", proof: good, status: DomainVerified, version: 10, pointsHere: true, verified: 13 * day,
+			due: 14 * day,
+		},
 	} {
 		before := *d
 		if step.daily {

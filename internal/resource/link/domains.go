@@ -56,7 +56,11 @@ func (s *Service) applyDomain(ctx context.Context, d *Domain, f DomainFields) er
 		name string
 		from *string
 		to   *string
-	}{{"rootUrl", f.RootURL, &d.RootURL}, {"notFoundUrl", f.NotFoundURL, &d.NotFoundURL}, {"expiredUrl", f.ExpiredURL, &d.ExpiredURL}}
+	}{
+		{"rootUrl", f.RootURL, &d.RootURL},
+		{"notFoundUrl", f.NotFoundURL, &d.NotFoundURL},
+		{"expiredUrl", f.ExpiredURL, &d.ExpiredURL},
+	}
 	var sent []string
 	for _, field := range fields {
 		managed.Apply(field.from, func(v string) { sent = append(sent, v) })
@@ -80,9 +84,12 @@ func (s *Service) applyDomain(ctx context.Context, d *Domain, f DomainFields) er
 
 // CreateDomain makes a domain, which does not serve before it is verified. What is against
 // the rules is a Validation error; other errors are those of DomainStore.CreateDomain.
-func (s *Service) CreateDomain(ctx context.Context, by audit.By, organizationID, hostname string, caseSensitive bool, f DomainFields) (*Domain, error) {
+func (s *Service) CreateDomain(
+	ctx context.Context, by audit.By, organizationID, hostname string, caseSensitive bool, f DomainFields,
+) (*Domain, error) {
 	d := &Domain{
-		Record: managed.New("dom", organizationID, by.Actor.ID, s.domains.Clock()), Status: DomainPending, Token: newToken(), CaseSensitive: caseSensitive,
+		Record: managed.New("dom", organizationID, by.Actor.ID, s.domains.Clock()), Status: DomainPending, Token: newToken(),
+		CaseSensitive: caseSensitive,
 	}
 	var err error
 	if d.Name, err = s.rules.cleanHostname(hostname); err != nil {
@@ -150,7 +157,8 @@ func (s *Service) DeleteDomain(ctx context.Context, by audit.By, t managed.Targe
 func (s *Service) domainOf(ctx context.Context, organizationID, hostname string) (*Domain, error) {
 	d, err := s.deps.Domains.DomainByHostname(ctx, organizationID, HostKey(hostname))
 	if errors.Is(err, ErrDomainNotFound) {
-		return nil, apierr.Invalid("domain", "unknown_domain", "domain must be a domain of the organization, or be absent for the shared host")
+		return nil, apierr.Invalid("domain", "unknown_domain",
+			"domain must be a domain of the organization, or be absent for the shared host")
 	}
 	return d, err
 }

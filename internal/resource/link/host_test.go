@@ -76,8 +76,10 @@ func TestOnlyAddressesOfTheWebHaveAHost(t *testing.T) {
 	}
 }
 
-func TestAnOrdinaryHostIsItsKeyWithoutAnAllocation(t *testing.T) { //nolint:paralleltest // what others allocate would be counted
-	if n := testing.AllocsPerRun(100, func() { HostKey("www.shop-2.example"); HostOf("https://www.shop-2.example:8443/x?y") }); n != 0 {
+//nolint:paralleltest // what others allocate would be counted
+func TestAnOrdinaryHostIsItsKeyWithoutAnAllocation(t *testing.T) {
+	if n := testing.AllocsPerRun(100,
+		func() { HostKey("www.shop-2.example"); HostOf("https://www.shop-2.example:8443/x?y") }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

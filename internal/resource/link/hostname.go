@@ -48,7 +48,8 @@ func (r *Rules) cleanHostname(text string) (string, error) {
 }
 
 func noHostname() error {
-	return apierr.Invalid("hostname", "invalid_hostname", "hostname must be a name such as go.example.com, without scheme, port or path")
+	return apierr.Invalid("hostname", "invalid_hostname",
+		"hostname must be a name such as go.example.com, without scheme, port or path")
 }
 
 func notInHostname(r rune) bool {

@@ -100,7 +100,10 @@ func TestADestinationIsWhereABrowserMayBeSent(t *testing.T) {
 
 func TestTheStatusOfALinkIsTheFirstThatHolds(t *testing.T) {
 	t.Parallel()
-	all := Link{Record: managed.Record{DeletedAt: now}, StartsAt: now.Add(time.Second), ExpiresAt: now, MaxClicks: 1, Uses: 1, Blocked: true}
+	all := Link{
+		Record: managed.Record{DeletedAt: now}, StartsAt: now.Add(time.Second), ExpiresAt: now, MaxClicks: 1, Uses: 1,
+		Blocked: true,
+	}
 	for _, want := range []struct {
 		status Status
 		mend   func(*Link)
@@ -134,12 +137,21 @@ func TestEachFieldOfALinkHasItsRule(t *testing.T) {
 		want   string // the field that is rejected; empty for none
 	}{
 		"everything": {Fields{
-			URL: new("https://example.com"), Slug: new("abc"), Name: new("A"), Tags: tags(10), ExternalID: new("x"), Enabled: new(false),
-			StartsAt: new(now), ExpiresAt: new(now.Add(time.Millisecond)), ExpiredURL: new("https://example.com/gone"), MaxClicks: new(int64(MaxClicks)),
-			Password: new("1234"), RedirectStatus: new(301), ForwardQuery: new(false), UTM: &UTM{Source: strings.Repeat("ü", 255)},
+			URL: new("https://example.com"), Slug: new("abc"), Name: new("A"), Tags: tags(10), ExternalID: new("x"),
+			Enabled:  new(false),
+			StartsAt: new(now), ExpiresAt: new(now.Add(time.Millisecond)), ExpiredURL: new("https://example.com/gone"),
+			MaxClicks: new(int64(MaxClicks)),
+			Password:  new("1234"), RedirectStatus: new(301), ForwardQuery: new(false),
+			UTM: &UTM{Source: strings.Repeat("ü", 255)},
 		}, ""},
-		"nothing":                     {Fields{}, ""},
-		"emptied":                     {Fields{Slug: new(""), Name: new(""), Tags: tags(0), ExternalID: new(""), ExpiredURL: new(""), Password: new(""), UTM: &UTM{}}, ""},
+		"nothing": {Fields{}, ""},
+		"emptied": {
+			Fields{
+				Slug: new(""), Name: new(""), Tags: tags(0), ExternalID: new(""), ExpiredURL: new(""), Password: new(""),
+				UTM: &UTM{},
+			},
+			"",
+		},
 		"a longest name":              {Fields{Name: new(strings.Repeat("n", 255))}, ""},
 		"a name too long":             {Fields{Name: new(strings.Repeat("n", 256))}, "name"},
 		"eleven tags":                 {Fields{Tags: tags(11)}, "tags"},
@@ -163,7 +175,8 @@ func TestEachFieldOfALinkHasItsRule(t *testing.T) {
 	} {
 		err := tc.fields.apply(&Link{}, &rules)
 		f, _ := errors.AsType[*apierr.Error](err)
-		if tc.want == "" && err != nil || tc.want != "" && (f == nil || len(f.Details) != 1 || f.Details[0].Field != tc.want) {
+		if tc.want == "" && err != nil ||
+			tc.want != "" && (f == nil || len(f.Details) != 1 || f.Details[0].Field != tc.want) {
 			t.Errorf("%s: %v, want a fault of %q", name, err, tc.want)
 		}
 	}
@@ -205,15 +218,17 @@ func TestAMadeUpSlugThatIsTakenIsDrawnAgain(t *testing.T) {
 	t.Parallel()
 	for taken, want := range map[int]error{0: nil, slugTries - 1: nil, slugTries: ErrSlugTaken} {
 		c := &crowd{taken: taken}
-		l, err := NewService(rules, Deps{Store: c, Folders: c, Domains: c}).Create(t.Context(), audit.By{}, "org_1", Fields{URL: new("https://example.com")})
+		l, err := NewService(rules, Deps{Store: c, Folders: c, Domains: c}).Create(t.Context(), audit.By{}, "org_1",
+			Fields{URL: new("https://example.com")})
 		if !errors.Is(err, want) || (err == nil) != (l != nil) || len(c.kept) != min(taken+1, slugTries) {
 			t.Errorf("with %d taken: %v, %v, tried %q", taken, l, err, c.kept)
 		}
 	}
 	chosen := &crowd{taken: 1}
-	if _, err := NewService(rules, Deps{Store: chosen, Folders: chosen, Domains: chosen}).Create(t.Context(), audit.By{}, "org_1", Fields{
-		URL: new("https://example.com"), Slug: new("mine"),
-	}); !errors.Is(err, ErrSlugTaken) || len(chosen.kept) != 1 {
+	if _, err := NewService(rules, Deps{Store: chosen, Folders: chosen, Domains: chosen}).Create(t.Context(),
+		audit.By{}, "org_1", Fields{
+			URL: new("https://example.com"), Slug: new("mine"),
+		}); !errors.Is(err, ErrSlugTaken) || len(chosen.kept) != 1 {
 		t.Errorf("a chosen one: %v, tried %q", err, chosen.kept)
 	}
 }

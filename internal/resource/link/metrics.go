@@ -15,10 +15,12 @@ func newPurgeMetrics(reg prometheus.Registerer) *purgeMetrics {
 	f := promauto.With(reg)
 	return &purgeMetrics{
 		purged: f.NewCounter(prometheus.CounterOpts{
-			Name: "millrace_links_purged_total", Help: "Short links that were removed for good, 30 days after they were deleted or with their organization.",
+			Name: "millrace_links_purged_total",
+			Help: "Short links that were removed for good, 30 days after they were deleted or with their organization.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
-			Name: "millrace_links_purge_failures_total", Help: "Passes over deleted short links that failed; they are made again after a minute.",
+			Name: "millrace_links_purge_failures_total",
+			Help: "Passes over deleted short links that failed; they are made again after a minute.",
 		}),
 	}
 }

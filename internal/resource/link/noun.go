@@ -23,8 +23,9 @@ var Domains = managed.Noun[*Domain]{
 // view returns the fields that the audit compares, by their names on the wire.
 func (d *Domain) view() map[string]any {
 	return map[string]any{
-		"hostname": d.Name, "status": string(d.Status), "rootUrl": wire.OrNull(d.RootURL), "notFoundUrl": wire.OrNull(d.NotFoundURL),
-		"expiredUrl": wire.OrNull(d.ExpiredURL), "caseSensitive": d.CaseSensitive, "problem": wire.OrNull(d.Problem),
+		"hostname": d.Name, "status": string(d.Status), "rootUrl": wire.OrNull(d.RootURL),
+		"notFoundUrl": wire.OrNull(d.NotFoundURL),
+		"expiredUrl":  wire.OrNull(d.ExpiredURL), "caseSensitive": d.CaseSensitive, "problem": wire.OrNull(d.Problem),
 		"pointsHere": d.PointsHere, "deletedAt": wire.Time(d.DeletedAt),
 	}
 }
@@ -39,7 +40,8 @@ var Folders = managed.Noun[*Folder]{
 // view returns the fields that the audit compares, by their names on the wire.
 func (l *Link) view() map[string]any {
 	return map[string]any{
-		"domain": wire.OrNull(l.Hostname), "slug": l.Slug, "url": l.URL, "name": wire.OrNull(l.Name), "folderId": wire.OrNull(l.FolderID), "tags": l.Tags,
+		"domain": wire.OrNull(l.Hostname), "slug": l.Slug, "url": l.URL, "name": wire.OrNull(l.Name),
+		"folderId": wire.OrNull(l.FolderID), "tags": l.Tags,
 		"externalId": wire.OrNull(l.ExternalID), "enabled": l.Enabled, "startsAt": wire.Time(l.StartsAt),
 		"expiresAt": wire.Time(l.ExpiresAt), "expiredUrl": wire.OrNull(l.ExpiredURL), "maxClicks": wire.OrNull(l.MaxClicks),
 		"password": wire.OrNull(l.PasswordHash), "redirectStatus": l.RedirectStatus, "forwardQuery": l.ForwardQuery,

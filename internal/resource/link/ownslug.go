@@ -35,7 +35,8 @@ func CheckOwnSlug(slug string) error {
 	case slug == "" || len(slug) > MaxOwnSlugLen || !utf8.ValidString(slug):
 		return apierr.Invalid("slug", "invalid_slug", "slug must have 1 to 190 bytes of UTF-8")
 	case len(parts) > MaxOwnSlugParts || slices.ContainsFunc(parts, notPart):
-		return apierr.Invalid("slug", "invalid_slug", "slug must have up to 8 parts of letters, digits and -_.~ between slashes, none of them . or ..")
+		return apierr.Invalid("slug", "invalid_slug",
+			"slug must have up to 8 parts of letters, digits and -_.~ between slashes, none of them . or ..")
 	case slug[0] == '_':
 		return apierr.Invalid("slug", "invalid_slug", "slug must not begin with an underscore")
 	case slices.Contains(ownReserved, strings.ToLower(slug)), strings.EqualFold(parts[0], wellKnown):

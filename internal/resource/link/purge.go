@@ -62,7 +62,9 @@ func NewPurger(deps PurgeDeps) *Purger {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	return &Purger{deps: deps, metrics: newPurgeMetrics(deps.Metrics), lease: lease.New("link-purge", deps.Store, deps.Log)}
+	return &Purger{
+		deps: deps, metrics: newPurgeMetrics(deps.Metrics), lease: lease.New("link-purge", deps.Store, deps.Log),
+	}
 }
 
 // Run works whenever this process has the lease, until ctx ends.

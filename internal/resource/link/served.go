@@ -35,7 +35,8 @@ type Served struct {
 func (l *Link) Served() *Served {
 	s := &Served{
 		ID: l.ID, OrganizationID: l.OrganizationID, DomainID: l.DomainID, Version: l.Version, SlugKey: l.Key(), URL: l.URL,
-		ExpiredURL: l.ExpiredURL, Enabled: l.Enabled, StartsAt: l.StartsAt, ExpiresAt: l.ExpiresAt, MaxClicks: l.MaxClicks, PasswordHash: l.PasswordHash,
+		ExpiredURL: l.ExpiredURL, Enabled: l.Enabled, StartsAt: l.StartsAt, ExpiresAt: l.ExpiresAt, MaxClicks: l.MaxClicks,
+		PasswordHash:   l.PasswordHash,
 		RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery, UTM: l.UTM, Preview: l.Preview, Secret: l.Secret,
 	}
 	if t := NewTargets(l); !t.Single() {

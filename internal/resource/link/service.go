@@ -76,16 +76,19 @@ type Service struct {
 func NewService(rules Rules, deps Deps) *Service {
 	s := &Service{rules: rules, deps: deps}
 	s.links = managed.Changer[*Link]{
-		Noun: &Noun, Find: deps.Store.LinkByID, Next: managed.Next[Link], Now: deps.Now, NotFound: ErrNotFound, NotDeleted: ErrNotDeleted,
+		Noun: &Noun, Find: deps.Store.LinkByID, Next: managed.Next[Link], Now: deps.Now, NotFound: ErrNotFound,
+		NotDeleted: ErrNotDeleted,
 		Save: func(ctx context.Context, by audit.By, action managed.Action, was, is *Link) error {
 			return deps.Store.SaveLink(ctx, by, action, was, is, s.caps())
 		},
 	}
 	s.folders = managed.Changer[*Folder]{
-		Noun: &Folders, Find: deps.Folders.FolderByID, Save: deps.Folders.SaveFolder, Next: managed.Next[Folder], Now: deps.Now, NotFound: ErrFolderNotFound,
+		Noun: &Folders, Find: deps.Folders.FolderByID, Save: deps.Folders.SaveFolder, Next: managed.Next[Folder],
+		Now: deps.Now, NotFound: ErrFolderNotFound,
 	}
 	s.domains = managed.Changer[*Domain]{
-		Noun: &Domains, Find: deps.Domains.DomainByID, Save: deps.Domains.SaveDomain, Next: managed.Next[Domain], Now: deps.Now, NotFound: ErrDomainNotFound,
+		Noun: &Domains, Find: deps.Domains.DomainByID, Save: deps.Domains.SaveDomain, Next: managed.Next[Domain],
+		Now: deps.Now, NotFound: ErrDomainNotFound,
 	}
 	return s
 }
@@ -146,7 +149,9 @@ func (s *Service) Update(ctx context.Context, by audit.By, t managed.Target, f F
 
 // Upsert changes the link that has the external id, or makes one, and says which. Errors
 // are those of Update and Create; without an external id it is a Validation error.
-func (s *Service) Upsert(ctx context.Context, by audit.By, organizationID string, f Fields) (l *Link, made bool, err error) {
+func (s *Service) Upsert(
+	ctx context.Context, by audit.By, organizationID string, f Fields,
+) (l *Link, made bool, err error) {
 	if f.ExternalID == nil || *f.ExternalID == "" {
 		return nil, false, apierr.Invalid("externalId", "required", "externalId is what upsert finds a link by")
 	}

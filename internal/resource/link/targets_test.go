@@ -43,7 +43,8 @@ func plainly(l *Link, f *Facts) Target {
 			}
 		default:
 			if v := map[string]string{
-				Country: f.Country, Region: f.Region, City: f.City, Device: f.Device, OS: f.OS, Browser: f.Browser, ReferrerHost: f.ReferrerHost,
+				Country: f.Country, Region: f.Region, City: f.City, Device: f.Device, OS: f.OS, Browser: f.Browser,
+				ReferrerHost: f.ReferrerHost,
 			}[c.Field]; v != "" {
 				known = lower(v)
 			}
@@ -91,8 +92,9 @@ func (m madeUp) of(words ...string) string { return words[m.IntN(len(words))] }
 
 var words = map[string][]string{
 	Country: {"DE", "AT"}, Region: {"Bavaria", "Tyrol"}, City: {"München", "INNSBRUCK"}, Device: {"mobile", "desktop"},
-	OS: {"iOS", "Windows"}, Browser: {"Safari", "Chrome"}, Language: {"de", "de-AT", "en", "den"}, ReferrerHost: {"a.example", "b.example"},
-	Query: {"", "A", "a"},
+	OS: {"iOS", "Windows"}, Browser: {"Safari", "Chrome"}, Language: {"de", "de-AT", "en", "den"},
+	ReferrerHost: {"a.example", "b.example"},
+	Query:        {"", "A", "a"},
 }
 
 func (m madeUp) condition() Condition {
@@ -126,7 +128,9 @@ func (m madeUp) link() *Link {
 	}
 	if m.IntN(2) == 0 {
 		for i := range 2 + m.IntN(9) {
-			l.Variants = append(l.Variants, Variant{ID: "v" + strconv.Itoa(i), URL: "https://variant.example/" + strconv.Itoa(i), Weight: 1 + m.IntN(MaxWeight)})
+			l.Variants = append(l.Variants, Variant{
+				ID: "v" + strconv.Itoa(i), URL: "https://variant.example/" + strconv.Itoa(i), Weight: 1 + m.IntN(MaxWeight),
+			})
 		}
 	}
 	return l
@@ -149,9 +153,14 @@ func (m madeUp) addr() netip.Addr {
 }
 
 func (m madeUp) visitor() *Facts {
-	f := &Facts{Now: now.Add(time.Duration(m.IntN(5)-2) * time.Millisecond), Addr: m.addr(), UserAgent: bytes.Repeat([]byte("u"), m.IntN(2000))}
+	f := &Facts{
+		Now:       now.Add(time.Duration(m.IntN(5)-2) * time.Millisecond),
+		Addr:      m.addr(),
+		UserAgent: bytes.Repeat([]byte("u"), m.IntN(2000)),
+	}
 	for field, to := range map[string]*string{
-		Country: &f.Country, Region: &f.Region, City: &f.City, Device: &f.Device, OS: &f.OS, Browser: &f.Browser, ReferrerHost: &f.ReferrerHost,
+		Country: &f.Country, Region: &f.Region, City: &f.City, Device: &f.Device, OS: &f.OS, Browser: &f.Browser,
+		ReferrerHost: &f.ReferrerHost,
 	} {
 		if m.IntN(3) > 0 {
 			*to = m.of(words[field]...)
@@ -191,12 +200,18 @@ func TestVisitorsAreSentWhereTheRulesSay(t *testing.T) {
 
 func TestVisitorsAreDividedByWeight(t *testing.T) {
 	t.Parallel()
-	l := &Link{Secret: bytes.Repeat([]byte{7}, secretLen), Variants: []Variant{{ID: "a", Weight: 1}, {ID: "b", Weight: 3}, {ID: "c", Weight: 6}}}
+	l := &Link{
+		Secret:   bytes.Repeat([]byte{7}, secretLen),
+		Variants: []Variant{{ID: "a", Weight: 1}, {ID: "b", Weight: 3}, {ID: "c", Weight: 6}},
+	}
 	targets, m := NewTargets(l), madeUp{rand.New(rand.NewPCG(3, 4))}
 	const visitors = 100_000
 	counts := map[string]int{}
 	for range visitors {
-		f := &Facts{Addr: netip.AddrFrom4([4]byte{byte(m.Uint32()), byte(m.Uint32()), byte(m.Uint32()), byte(m.Uint32())}), UserAgent: []byte("Mozilla/5.0")}
+		f := &Facts{
+			Addr:      netip.AddrFrom4([4]byte{byte(m.Uint32()), byte(m.Uint32()), byte(m.Uint32()), byte(m.Uint32())}),
+			UserAgent: []byte("Mozilla/5.0"),
+		}
 		counts[targets.Choose(f).VariantID]++
 	}
 	for _, v := range l.Variants {
@@ -236,15 +251,19 @@ func TestAVisitorStaysWithAVariantWhereverTheyAreInTheirNetwork(t *testing.T) {
 	}
 }
 
-func TestATargetIsChosenWithoutAllocations(t *testing.T) { //nolint:paralleltest // what others allocate would be counted
+//nolint:paralleltest // what others allocate would be counted
+func TestATargetIsChosenWithoutAllocations(t *testing.T) {
 	l := &Link{Secret: newSecret(), Variants: []Variant{{ID: "a", Weight: 1}, {ID: "b", Weight: 1}}}
 	for _, field := range ConditionFields[:8] {
-		l.Rules = append(l.Rules, Rule{ID: field, Conditions: []Condition{{Field: field, Op: In, Values: []string{"nowhere"}}}})
+		l.Rules = append(l.Rules,
+			Rule{ID: field, Conditions: []Condition{{Field: field, Op: In, Values: []string{"nowhere"}}}})
 	}
 	targets := NewTargets(l)
 	f := &Facts{
-		Country: "DE", Region: "Bavaria", City: "München", Device: "mobile", OS: "iOS", Browser: "Safari", Languages: []string{"de-AT"},
-		ReferrerHost: "a.example", Now: now, Addr: netip.MustParseAddr("2001:db8::1"), UserAgent: bytes.Repeat([]byte("u"), maxOrdinaryAgent),
+		Country: "DE", Region: "Bavaria", City: "München", Device: "mobile", OS: "iOS", Browser: "Safari",
+		Languages:    []string{"de-AT"},
+		ReferrerHost: "a.example", Now: now, Addr: netip.MustParseAddr("2001:db8::1"),
+		UserAgent: bytes.Repeat([]byte("u"), maxOrdinaryAgent),
 	}
 	if n := testing.AllocsPerRun(100, func() { targets.Choose(f) }); n != 0 {
 		t.Errorf("%v allocations", n)

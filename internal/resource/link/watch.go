@@ -65,10 +65,12 @@ func NewWatch(deps WatchDeps) *Watch {
 	w := &Watch{deps: deps, lease: lease.New("link-domains", deps.Store, deps.Log)}
 	f := promauto.With(deps.Metrics)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_link_domains_failing", Help: "Domains of short links whose record was not found for three days; 0 in all processes but the one that looks.",
+		Name: "millrace_link_domains_failing",
+		Help: "Domains of short links whose record was not found for three days; 0 in all processes but the one that looks.",
 	}, w.told)
 	w.failures = f.NewCounter(prometheus.CounterOpts{
-		Name: "millrace_link_domains_check_failures_total", Help: "Daily looks at domains of short links that were given up, because no resolver or no metadata store answered; they are made again after a minute.",
+		Name: "millrace_link_domains_check_failures_total", Help: "Daily looks at domains of short links that were given " +
+			"up, because no resolver or no metadata store answered; they are made again after a minute.",
 	})
 	return w
 }
@@ -88,7 +90,8 @@ func (w *Watch) Run(ctx context.Context) error {
 
 func (w *Watch) failed(ctx context.Context, err error) {
 	w.failures.Inc()
-	w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking at domains of short links failed, trying again", slog.Any("error", err))
+	w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking at domains of short links failed, trying again",
+		slog.Any("error", err))
 }
 
 // pass looks at all domains that are due now.
@@ -156,7 +159,8 @@ func (w *Watch) keep(ctx context.Context, was, is *Domain) error {
 	}
 	if err == nil && was.Status != is.Status {
 		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "the status of a domain of short links has changed",
-			slog.String("domain", is.ID), slog.String("hostname", is.Name), slog.String("status", string(is.Status)), slog.String("problem", is.Problem))
+			slog.String("domain", is.ID), slog.String("hostname", is.Name), slog.String("status", string(is.Status)),
+			slog.String("problem", is.Problem))
 	}
 	return err
 }

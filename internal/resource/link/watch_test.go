@@ -90,14 +90,17 @@ func newRegistry(n int, due time.Time) *registry {
 	r := &registry{domains: map[string]*Domain{}, proofs: map[string]Proof{}, looks: map[string]int{}}
 	for i := range n {
 		id := fmt.Sprintf("dom_%02d", i)
-		r.domains[id] = &Domain{Record: managed.Record{ID: id, Name: id + ".example", Version: 1}, Status: DomainVerified, DueAt: due}
+		r.domains[id] = &Domain{
+			Record: managed.Record{ID: id, Name: id + ".example", Version: 1}, Status: DomainVerified, DueAt: due,
+		}
 	}
 	return r
 }
 
 // watch returns a Watch by a clock.
 func (r *registry) watch(now func() time.Time) *Watch {
-	return NewWatch(WatchDeps{Store: r, DNS: r, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Now: now})
+	return NewWatch(
+		WatchDeps{Store: r, DNS: r, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Now: now})
 }
 
 func TestDomainsAreLookedAtOnceADay(t *testing.T) {
@@ -125,7 +128,8 @@ func TestDomainsAreLookedAtOnceADay(t *testing.T) {
 	}
 	delete(r.proofs, "dom_07")
 	if err := w.pass(t.Context()); err != nil || r.domains["dom_07"].Status != DomainVerified || w.failing.Load() != 0 {
-		t.Errorf("once it is proved again it is %s, and %d are counted, %v", r.domains["dom_07"].Status, w.failing.Load(), err)
+		t.Errorf("once it is proved again it is %s, and %d are counted, %v",
+			r.domains["dom_07"].Status, w.failing.Load(), err)
 	}
 }
 

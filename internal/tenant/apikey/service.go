@@ -104,7 +104,9 @@ func (s *Service) Update(ctx context.Context, by audit.By, t managed.Target, p P
 
 // Rotate gives a key a new secret and returns it. The old one dies at once, or is
 // accepted for grace, up to MaxGrace. Errors are those of Update.
-func (s *Service) Rotate(ctx context.Context, by audit.By, t managed.Target, grace time.Duration) (k *Key, secret string, err error) {
+func (s *Service) Rotate(
+	ctx context.Context, by audit.By, t managed.Target, grace time.Duration,
+) (k *Key, secret string, err error) {
 	k, err = s.keys.Change(ctx, by, t, Rotated, unlessRevoked(func(was *Key, now time.Time) (is *Key, err error) {
 		is, secret, err = was.rotated(s.cfg.Prefix, grace, now)
 		return is, err

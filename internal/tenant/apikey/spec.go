@@ -126,7 +126,8 @@ func (k *Key) setExpiry(bad *apierr.Rejection, at, now time.Time) {
 	case !at.After(now):
 		bad.Add("expiresAt", "past", "expiresAt must lie in the future")
 	case at.After(now.AddDate(MaxLifetimeYears, 0, 0)):
-		bad.Add("expiresAt", "too_late", "expiresAt must lie within %d years; leave it out for a key that does not expire", MaxLifetimeYears)
+		bad.Add("expiresAt", "too_late", "expiresAt must lie within %d years; leave it out for a key that does not expire",
+			MaxLifetimeYears)
 	}
 }
 
@@ -137,7 +138,8 @@ func (k *Key) setRateLimit(bad *apierr.Rejection, r RateLimit) {
 			bad.Add("rateLimit.limit", "range", "rateLimit.limit must be 1 to %d requests", MaxRateLimit)
 		}
 		if r.Window < time.Second || r.Window > MaxRateWindow || r.Window%time.Second != 0 {
-			bad.Add("rateLimit.windowSeconds", "range", "rateLimit.windowSeconds must be 1 to %d whole seconds", MaxRateWindow/time.Second)
+			bad.Add("rateLimit.windowSeconds", "range", "rateLimit.windowSeconds must be 1 to %d whole seconds",
+				MaxRateWindow/time.Second)
 		}
 	}
 	k.RateLimit = r
@@ -150,7 +152,8 @@ func (k *Key) setIPAllow(bad *apierr.Rejection, list []string) {
 	}
 	prefixes, at, err := cidr.ParseList(list)
 	if err != nil {
-		bad.Add(fmt.Sprintf("ipAllow[%d]", at), "address", "ipAllow[%d] must be an address such as 203.0.113.7 or a range such as 203.0.113.0/24", at)
+		bad.Add(fmt.Sprintf("ipAllow[%d]", at), "address",
+			"ipAllow[%d] must be an address such as 203.0.113.7 or a range such as 203.0.113.0/24", at)
 	}
 	k.IPAllow = prefixes
 }

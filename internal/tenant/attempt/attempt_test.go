@@ -28,7 +28,8 @@ func TestWhoHasToWaitIsToldForHowLongAndWhy(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	c := attempt.Of(attempt.Allowance{Burst: 3, Interval: time.Minute}, "mail", "ann@example.com")
 	c.Message = "Too many mails"
-	f := apierr.Of(attempt.Take(t.Context(), response{rejection: &attempt.Rejection{Charge: c, Wait: time.Minute}}, now, c))
+	f := apierr.Of(attempt.Take(t.Context(),
+		response{rejection: &attempt.Rejection{Charge: c, Wait: time.Minute}}, now, c))
 	if f.Code != apierr.RateLimited || f.Message != c.Message || f.RetryAfter != time.Minute {
 		t.Errorf("Take() = %+v", f)
 	}

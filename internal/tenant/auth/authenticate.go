@@ -85,7 +85,9 @@ type credential struct {
 func New(cfg Config, deps Deps) *Authenticator {
 	a := &Authenticator{prefix: cfg.KeyPrefix, uses: deps.Uses}
 	named := func(name string) readcache.Config {
-		return readcache.Config{Name: name, Fresh: cfg.Fresh, Trusted: cfg.Trusted, Stale: cfg.Stale, MaxEntries: cfg.Remembered}
+		return readcache.Config{
+			Name: name, Fresh: cfg.Fresh, Trusted: cfg.Trusted, Stale: cfg.Stale, MaxEntries: cfg.Remembered,
+		}
 	}
 	a.keys = readcache.New(named("keys"), loadKey(deps.Keys), noKey, deps.Metrics)
 	a.clients = readcache.New(named("clients"), deps.Websites.WebsiteByClientID, noWebsite, deps.Metrics)
@@ -267,7 +269,9 @@ func (a *Authenticator) Remembered(ref string) *website.Website {
 	return w
 }
 
-func find(ctx context.Context, cache *readcache.Cache[string, *website.Website], ref string, now time.Time) (*website.Website, error) {
+func find(
+	ctx context.Context, cache *readcache.Cache[string, *website.Website], ref string, now time.Time,
+) (*website.Website, error) {
 	if !website.PlausibleRef(ref) {
 		return nil, website.ErrNotFound
 	}

@@ -91,7 +91,8 @@ func (m *memory) website(is func(website.Website) bool) (*website.Website, error
 // add makes a key, changed by edit, and returns its secret.
 func (m *memory) add(t *testing.T, edit func(*apikey.Key)) []byte {
 	t.Helper()
-	k, secret, err := apikey.New(prefix, apikey.Spec{OrganizationID: "org_1", Name: "ci", Scopes: []string{"read:data"}}, time.Now())
+	k, secret, err := apikey.New(prefix,
+		apikey.Spec{OrganizationID: "org_1", Name: "ci", Scopes: []string{"read:data"}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,8 @@ func (m *memory) add(t *testing.T, edit func(*apikey.Key)) []byte {
 func open(t *testing.T) (*memory, *auth.Authenticator) {
 	t.Helper()
 	m := &memory{}
-	a := auth.New(auth.Config{KeyPrefix: prefix, Fresh: fresh, Stale: stale}, auth.Deps{Keys: m, Websites: m, Metrics: prometheus.NewRegistry()})
+	a := auth.New(auth.Config{KeyPrefix: prefix, Fresh: fresh, Stale: stale},
+		auth.Deps{Keys: m, Websites: m, Metrics: prometheus.NewRegistry()})
 	t.Cleanup(a.Close)
 	return m, a
 }
@@ -124,7 +126,8 @@ func expectKey(t *testing.T, a *auth.Authenticator, when string, secret []byte, 
 	if got := verdict(err); got != want {
 		t.Errorf("%s: Key() = %s, want %s", when, got, want)
 	}
-	if f, ok := errors.AsType[*apierr.Error](err); ok && f.Code == apierr.ServiceUnavailable && f.RetryAfter != 5*time.Second {
+	if f, ok := errors.AsType[*apierr.Error](err); ok && f.Code == apierr.ServiceUnavailable &&
+		f.RetryAfter != 5*time.Second {
 		t.Errorf("%s: retry after %s, want 5s", when, f.RetryAfter)
 	}
 	if (p == auth.Principal{}) != (err != nil) {
@@ -209,7 +212,9 @@ func TestKeyBecomesAPrincipal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := auth.Principal{Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_1", Name: "ci", WebsiteID: "web_1", Scopes: scopes}
+		want := auth.Principal{
+			Kind: auth.KindKey, OrganizationID: "org_1", KeyID: "key_1", Name: "ci", WebsiteID: "web_1", Scopes: scopes,
+		}
 		got, err := a.Key(t.Context(), secret, auth.From{Addr: somewhere})
 		if got.Key == nil || got.Key.ID != "key_1" {
 			t.Errorf("the principal has the key %+v", got.Key)
@@ -339,7 +344,12 @@ func TestWebsiteIsFoundByWhatTheCallerMayName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m, a := open(t)
-		m.websites = []website.Website{{Record: managed.Record{ID: "web_1"}, ClientID: "new", OldClientID: "old", OldClientIDUntil: time.Now().Add(time.Second)}}
+		m.websites = []website.Website{{
+			Record:           managed.Record{ID: "web_1"},
+			ClientID:         "new",
+			OldClientID:      "old",
+			OldClientIDUntil: time.Now().Add(time.Second),
+		}}
 		expect := func(when, ref string, client, keyed bool) {
 			t.Helper()
 			for _, tc := range []struct {
@@ -386,7 +396,8 @@ func TestTwoAuthenticatorsShareARegistry(t *testing.T) {
 }
 
 func BenchmarkKey(b *testing.B) {
-	k, secret, err := apikey.New(prefix, apikey.Spec{OrganizationID: "org_1", Name: "ci", Scopes: []string{"read:data"}}, time.Now())
+	k, secret, err := apikey.New(prefix,
+		apikey.Spec{OrganizationID: "org_1", Name: "ci", Scopes: []string{"read:data"}}, time.Now())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -71,7 +71,8 @@ func TestWebsiteIsOpenToTheRightKeysAlone(t *testing.T) {
 					want = "FORBIDDEN"
 				}
 				if got := verdict(auth.AuthorizeWebsite(p, websites[tc.site], need.Scope)); got != want {
-					t.Errorf("%s key with %s asks for %s on the %s website: %s, want %s", tc.reach, held.Scope, need.Scope, tc.site, got, want)
+					t.Errorf("%s key with %s asks for %s on the %s website: %s, want %s",
+						tc.reach, held.Scope, need.Scope, tc.site, got, want)
 				}
 			}
 		}

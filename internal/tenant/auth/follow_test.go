@@ -31,7 +31,8 @@ func TestChangeOfAKeyIsSeenAtOnceAndOthersAreNotAskedFor(t *testing.T) {
 		m.change(func(m *memory) { m.keys[0].RevokedAt, m.keys[0].Version, m.reads = time.Now(), 2, 0 })
 		expectKey(t, a, "revoked and not told", first, "yes")
 		for _, other := range []control.Change{
-			{Kind: control.Key, ID: "other", Version: 1, Refs: []string{refOf(second), "", "not hex", refOf(second) + "00"}}, // held as of this version
+			// held as of this version
+			{Kind: control.Key, ID: "other", Version: 1, Refs: []string{refOf(second), "", "not hex", refOf(second) + "00"}},
 			{Kind: control.Website, Refs: []string{refOf(first)}},
 			{Kind: control.Organization, ID: "org_1", Version: 2},
 			{Kind: "of the future", Refs: []string{refOf(first)}},
@@ -132,7 +133,8 @@ func TestEndOfAnOrganizationHoldsWhileTheStoreIsDown(t *testing.T) {
 		other := m.add(t, func(k *apikey.Key) { k.OrganizationID = "org_2" })
 		m.change(func(m *memory) {
 			m.websites = []website.Website{
-				{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}, ClientID: "public"}, {Record: managed.Record{ID: "web_2", OrganizationID: "org_2"}, ClientID: "open"},
+				{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}, ClientID: "public"},
+				{Record: managed.Record{ID: "web_2", OrganizationID: "org_2"}, ClientID: "open"},
 			}
 		})
 		site := func(when, id, want string) {
@@ -236,7 +238,8 @@ func TestFloodOfKeysIsBounded(t *testing.T) {
 //
 //nolint:paralleltest // counts allocations
 func TestKnownKeyIsCheckedWithoutGarbage(t *testing.T) {
-	k, secret, err := apikey.New(prefix, apikey.Spec{OrganizationID: "org_1", Name: "ci", Scopes: []string{"read:data"}}, time.Now())
+	k, secret, err := apikey.New(prefix,
+		apikey.Spec{OrganizationID: "org_1", Name: "ci", Scopes: []string{"read:data"}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +282,8 @@ func TestAMoveIsSeenAtOnceByBothOrganizations(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := &moves{}
-		a := auth.New(auth.Config{KeyPrefix: prefix, Fresh: fresh, Stale: stale}, auth.Deps{Keys: &memory{}, Websites: &memory{}, Moves: m})
+		a := auth.New(auth.Config{KeyPrefix: prefix, Fresh: fresh, Stale: stale},
+			auth.Deps{Keys: &memory{}, Websites: &memory{}, Moves: m})
 		t.Cleanup(a.Close)
 		a.Trust(time.Now().Add(time.Hour))
 		left := func() int {

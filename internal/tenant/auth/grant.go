@@ -35,7 +35,9 @@ func Grant(p Principal, class Class, secret []byte, addr netip.Addr) *audit.Gran
 
 var (
 	errEnded   = errors.New("the credential ended while the request was under way")
-	errLowered = &apierr.Error{Code: apierr.Forbidden, Message: "What you may do has changed while the request was under way"}
+	errLowered = &apierr.Error{
+		Code: apierr.Forbidden, Message: "What you may do has changed while the request was under way",
+	}
 )
 
 // personStill judges a person. One whose role has been lowered may ask again: what the

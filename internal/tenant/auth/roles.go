@@ -54,7 +54,11 @@ var Classes = []ClassRow{
 	{Account, "", nil, false, "one's own account and sessions"},
 	{ViewData, org.RoleViewer, []Scope{ScopeReadData}, false, "query analytics"},
 	{ViewWebsites, org.RoleViewer, []Scope{ScopeReadData, ScopeManageWebsites}, false, "see which websites there are"},
-	{ReadWebsites, org.RoleViewer, []Scope{ScopeManageWebsites}, false, "see the settings of websites, such as which addresses may send"},
+	{
+		ReadWebsites, org.RoleViewer,
+		[]Scope{ScopeManageWebsites},
+		false, "see the settings of websites, such as which addresses may send",
+	},
 	{AddWebsites, org.RoleEditor, []Scope{ScopeManageWebsites}, true, "create websites"},
 	{ManageWebsites, org.RoleEditor, []Scope{ScopeManageWebsites}, false, "change websites"},
 	{ViewOrganization, org.RoleViewer, []Scope{ScopeManageConfig}, true, "see the organization's settings and usage"},
@@ -62,7 +66,9 @@ var Classes = []ClassRow{
 	{ViewMembers, org.RoleViewer, nil, false, "see who belongs to the organization"},
 	{ManageMembers, org.RoleAdmin, nil, false, "invite and remove people, change roles"},
 	{OwnOrganization, org.RoleOwner, nil, false, "what only owners may do"},
-	{EraseVisitors, org.RoleAdmin, []Scope{ScopeManageWebsites}, false, "erase what is stored of a visitor, and follow it"},
+	{
+		EraseVisitors, org.RoleAdmin, []Scope{ScopeManageWebsites}, false, "erase what is stored of a visitor, and follow it",
+	},
 	{ViewLinks, org.RoleViewer, []Scope{ScopeReadLinks}, true, "see short links and their folders"},
 	{ManageLinks, org.RoleEditor, []Scope{ScopeWriteLinks}, true, "change short links and their folders"},
 	{ViewFlags, org.RoleViewer, []Scope{ScopeManageFlags}, false, "see feature flags and their segments"},

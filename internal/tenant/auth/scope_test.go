@@ -45,7 +45,8 @@ func TestScopeNamesAreReadAndWritten(t *testing.T) {
 		t.Error("an unknown scope is held")
 	}
 	_, err = auth.ParseScopes([]string{"read:data", "read:everything"})
-	if err == nil || !strings.Contains(err.Error(), `"read:everything"`) || !strings.Contains(err.Error(), "track:events") {
+	if err == nil || !strings.Contains(err.Error(), `"read:everything"`) ||
+		!strings.Contains(err.Error(), "track:events") {
 		t.Errorf("ParseScopes() = %v, want the unknown name and the known ones", err)
 	}
 }

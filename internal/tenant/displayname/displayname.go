@@ -83,5 +83,6 @@ func allowed(r rune) bool {
 	if unicode.In(r, unicode.Cf) {
 		return unicode.Is(joiners, r)
 	}
-	return !unicode.In(r, unicode.Cc, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp) && unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z)
+	return !unicode.In(r, unicode.Cc, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp) &&
+		unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z)
 }

@@ -101,7 +101,8 @@ type Claim struct {
 // while the call runs, when it was lost, and for another credential.
 func (k *Calls) Begin(ctx context.Context, call *Call) (*Claim, []byte, error) {
 	if !plausible(call.Key) {
-		return nil, nil, apierr.Invalid("Idempotency-Key", "invalid", "Idempotency-Key must have 1 to 255 characters of printable ASCII")
+		return nil, nil, apierr.Invalid("Idempotency-Key", "invalid",
+			"Idempotency-Key must have 1 to 255 characters of printable ASCII")
 	}
 	now := k.now()
 	if err := k.forget(ctx, now); err != nil {
@@ -112,7 +113,9 @@ func (k *Calls) Begin(ctx context.Context, call *Call) (*Claim, []byte, error) {
 		Key:     sha256.Sum256([]byte(call.Key)),
 		Request: hashOf([]byte(call.Operation), call.Body),
 	}
-	claim := &Claim{calls: k, row: row, seal: hashOf([]byte("idempotency answer"), []byte(call.Credential), []byte(call.Key))}
+	claim := &Claim{
+		calls: k, row: row, seal: hashOf([]byte("idempotency answer"), []byte(call.Credential), []byte(call.Key)),
+	}
 	before, err := k.store.ClaimCall(ctx, row, now.Add(-Keep))
 	switch {
 	case err != nil:
@@ -122,13 +125,18 @@ func (k *Calls) Begin(ctx context.Context, call *Call) (*Claim, []byte, error) {
 	case subtle.ConstantTimeCompare(before.Request[:], row.Request[:]) == 0:
 		return nil, nil, apierr.New(apierr.KeyReused)
 	case len(before.Sealed) == 0 && now.Sub(before.StartedAt) < patience:
-		return nil, nil, &apierr.Error{Code: apierr.Conflict, Message: "The first call with this Idempotency-Key still runs", RetryAfter: time.Second}
+		return nil, nil, &apierr.Error{
+			Code: apierr.Conflict, Message: "The first call with this Idempotency-Key still runs", RetryAfter: time.Second,
+		}
 	case len(before.Sealed) == 0:
-		return nil, nil, &apierr.Error{Code: apierr.Conflict, Message: "The first call with this Idempotency-Key was cut off; look whether it was made, and use a fresh key to repeat it"}
+		return nil, nil, &apierr.Error{Code: apierr.Conflict, Message: "The first call with this Idempotency-Key was cut " +
+			"off; look whether it was made, and use a fresh key to repeat it"}
 	}
 	response, err := claim.open(before.Sealed)
 	if err != nil {
-		return nil, nil, &apierr.Error{Code: apierr.Conflict, Message: "The call was made, and its answer went to another credential of yours", Err: err}
+		return nil, nil, &apierr.Error{
+			Code: apierr.Conflict, Message: "The call was made, and its answer went to another credential of yours", Err: err,
+		}
 	}
 	return nil, response, nil
 }

@@ -101,7 +101,8 @@ func TestACallThatComesAgainWithinADayGetsTheFirstAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.pass(idempotency.Keep)
-	if claim, response, err := s.keeper().Begin(t.Context(), call()); claim != nil || string(response) != "answer" || err != nil {
+	if claim, response, err := s.keeper().Begin(t.Context(), call()); claim != nil ||
+		string(response) != "answer" || err != nil {
 		t.Errorf("after a day: %v, %q, %v", claim, response, err)
 	}
 	s.pass(time.Nanosecond)
@@ -138,9 +139,11 @@ func TestAKeyStandsForOneCallOfOneCaller(t *testing.T) {
 		change func(*idempotency.Call)
 		want   apierr.Code // none where it is a call of its own
 	}{
-		"another body":       {func(c *idempotency.Call) { c.Body = []byte("{}") }, apierr.KeyReused},
-		"another operation":  {func(c *idempotency.Call) { c.Operation += "x" }, apierr.KeyReused},
-		"a part moved":       {func(c *idempotency.Call) { c.Operation, c.Body = c.Operation+"{", c.Body[1:] }, apierr.KeyReused},
+		"another body":      {func(c *idempotency.Call) { c.Body = []byte("{}") }, apierr.KeyReused},
+		"another operation": {func(c *idempotency.Call) { c.Operation += "x" }, apierr.KeyReused},
+		"a part moved": {
+			func(c *idempotency.Call) { c.Operation, c.Body = c.Operation+"{", c.Body[1:] }, apierr.KeyReused,
+		},
 		"another credential": {func(c *idempotency.Call) { c.Credential = "another" }, apierr.Conflict},
 		"another caller":     {func(c *idempotency.Call) { c.Caller = "user:usr_2" }, ""},
 		"another key":        {func(c *idempotency.Call) { c.Key = "twice" }, ""},
@@ -152,7 +155,8 @@ func TestAKeyStandsForOneCallOfOneCaller(t *testing.T) {
 		c := call()
 		tc.change(c)
 		claim, response, err := s.keeper().Begin(t.Context(), c)
-		if response != nil || (claim == nil) != (tc.want != "") || (err == nil) != (tc.want == "") || err != nil && !apierr.Is(err, tc.want) {
+		if response != nil || (claim == nil) != (tc.want != "") || (err == nil) != (tc.want == "") ||
+			err != nil && !apierr.Is(err, tc.want) {
 			t.Errorf("%s: %v, %q, %v, want %s", what, claim, response, err, tc.want)
 		}
 	}
@@ -232,7 +236,8 @@ func TestAStoreThatIsAwayIsNoClaim(t *testing.T) {
 	s := newStore()
 	claim := begin(t, s.keeper())
 	s.err = errDown
-	if got, response, err := s.keeper().Begin(t.Context(), call()); got != nil || response != nil || !errors.Is(err, errDown) {
+	if got, response, err := s.keeper().Begin(t.Context(), call()); got != nil || response != nil ||
+		!errors.Is(err, errDown) {
 		t.Errorf("Begin() = %v, %q, %v", got, response, err)
 	}
 	if err := claim.Finish(t.Context(), nil); !errors.Is(err, errDown) {

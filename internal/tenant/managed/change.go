@@ -73,7 +73,9 @@ func (c *Changer[R]) Any(ctx context.Context, t Target) (R, error) {
 // that. Edit returns a copy, one version later. Two changes that read the same version do
 // not both succeed, whatever the database: the reading stands outside the writing
 // transaction, which compares the version.
-func (c *Changer[R]) Change(ctx context.Context, by audit.By, t Target, action Action, edit func(was R, now time.Time) (R, error)) (R, error) {
+func (c *Changer[R]) Change(
+	ctx context.Context, by audit.By, t Target, action Action, edit func(was R, now time.Time) (R, error),
+) (R, error) {
 	was, err := c.Get(ctx, t)
 	if err != nil {
 		return was, err
@@ -82,7 +84,9 @@ func (c *Changer[R]) Change(ctx context.Context, by audit.By, t Target, action A
 }
 
 // Replace is Change of a record that was read before.
-func (c *Changer[R]) Replace(ctx context.Context, by audit.By, t Target, action Action, was R, edit func(was R, now time.Time) (R, error)) (R, error) {
+func (c *Changer[R]) Replace(
+	ctx context.Context, by audit.By, t Target, action Action, was R, edit func(was R, now time.Time) (R, error),
+) (R, error) {
 	var none R
 	if t.Version != 0 && t.Version != was.Common().Version {
 		return none, ErrChanged

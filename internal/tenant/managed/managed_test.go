@@ -87,11 +87,13 @@ func TestAChangeIsTheNextVersion(t *testing.T) {
 	t.Parallel()
 	s, c := open(time.Time{})
 	was, by := s.sign, audit.BySystem()
-	is, err := c.Change(t.Context(), by, managed.Target{OrganizationID: "org_1", Ref: "exit", Version: 1}, managed.Updated, rewrite("way out"))
+	is, err := c.Change(t.Context(), by, managed.Target{OrganizationID: "org_1", Ref: "exit", Version: 1},
+		managed.Updated, rewrite("way out"))
 	if err != nil || is.Version != 2 || is.Text != "way out" || !is.UpdatedAt.Equal(now.Truncate(time.Millisecond)) {
 		t.Errorf("Change() = %+v, %v", is, err)
 	}
-	if s.last == nil || s.last.was != was || s.last.is != is || s.last.action != managed.Updated || s.last.by.Actor != by.Actor {
+	if s.last == nil || s.last.was != was || s.last.is != is || s.last.action != managed.Updated ||
+		s.last.by.Actor != by.Actor {
 		t.Errorf("kept %+v", s.last)
 	}
 }
@@ -99,7 +101,8 @@ func TestAChangeIsTheNextVersion(t *testing.T) {
 func TestAChangeThatChangesNothingIsNone(t *testing.T) {
 	t.Parallel()
 	s, c := open(time.Time{})
-	is, err := c.Change(t.Context(), audit.BySystem(), managed.Target{OrganizationID: "org_1", Ref: "exit"}, managed.Updated, rewrite("exit"))
+	is, err := c.Change(t.Context(), audit.BySystem(), managed.Target{OrganizationID: "org_1", Ref: "exit"},
+		managed.Updated, rewrite("exit"))
 	if err != nil || is.Version != 1 || s.last != nil {
 		t.Errorf("Change() = %+v, %v, kept %+v", is, err, s.last)
 	}
@@ -114,7 +117,8 @@ func TestADeletedRecordComesBackWithinItsTime(t *testing.T) {
 	}
 	was := s.sign
 	gone, err := c.Delete(t.Context(), audit.BySystem(), target)
-	if err != nil || !gone.Deleted() || gone.Version != 2 || gone.Text != "exit" || s.last.action != managed.Deleted || was.Deleted() {
+	if err != nil || !gone.Deleted() || gone.Version != 2 || gone.Text != "exit" ||
+		s.last.action != managed.Deleted || was.Deleted() {
 		t.Errorf("Delete() = %+v, %v, kept %+v", gone, err, s.last)
 	}
 	if _, err := c.Delete(t.Context(), audit.BySystem(), target); !errors.Is(err, errNoSign) {
@@ -154,11 +158,13 @@ func TestATargetIsRejectedByWhatItNames(t *testing.T) {
 		"a store that keeps it not": {c, managed.Target{OrganizationID: "org_1", Ref: id}, errDown},
 	} {
 		s.err = errDown
-		if is, err := tc.c.Change(t.Context(), audit.BySystem(), tc.target, managed.Updated, rewrite("way out")); is != nil || !errors.Is(err, tc.want) {
+		if is, err := tc.c.Change(t.Context(), audit.BySystem(), tc.target, managed.Updated, rewrite("way out")); is != nil ||
+			!errors.Is(err, tc.want) {
 			t.Errorf("%s: Change() = %v, %v, want %v", name, is, err, tc.want)
 		}
 	}
-	if is, err := gone.Any(t.Context(), managed.Target{OrganizationID: "org_1", Ref: deleted.sign.ID}); err != nil || is != deleted.sign {
+	if is, err := gone.Any(t.Context(),
+		managed.Target{OrganizationID: "org_1", Ref: deleted.sign.ID}); err != nil || is != deleted.sign {
 		t.Errorf("Any() of a deleted one = %v, %v", is, err)
 	}
 }
@@ -173,8 +179,11 @@ func TestAnEntryAndAnEventAreOfTheSameChange(t *testing.T) {
 	}
 	is.DeletedAt = now
 	e := signs.Entry(audit.BySystem(), managed.Deleted, was, is)
-	want := map[string]audit.Change{"text": {From: audit.Masked, To: audit.Masked}, "deletedAt": {To: "2026-11-25T12:00:00.123Z"}}
-	if diff := cmp.Diff(want, e.Changes); diff != "" || e.Action != "sign.deleted" || e.ResourceID != was.ID || e.ResourceName != "door" || e.OrganizationID != "org_1" {
+	want := map[string]audit.Change{
+		"text": {From: audit.Masked, To: audit.Masked}, "deletedAt": {To: "2026-11-25T12:00:00.123Z"},
+	}
+	if diff := cmp.Diff(want, e.Changes); diff != "" || e.Action != "sign.deleted" || e.ResourceID != was.ID ||
+		e.ResourceName != "door" || e.OrganizationID != "org_1" {
 		t.Errorf("Entry() = %+v, changes (-want +got):\n%s", e, diff)
 	}
 	event := control.Change{

@@ -40,7 +40,9 @@ func (d *Deletion) View() map[string]audit.Change {
 type Deletions interface {
 	// DeleteOrganization deletes an organization where check, which is told what it is,
 	// agrees. It is managed.ErrChanged when version is neither 0 nor the organization's.
-	DeleteOrganization(ctx context.Context, by audit.By, id string, version int64, now time.Time, check func(*Organization) error) (*Deletion, error)
+	DeleteOrganization(ctx context.Context, by audit.By, id string, version int64, now time.Time, check func(
+		*Organization,
+	) error) (*Deletion, error)
 	// RestoreOrganization brings one back that the user owns. It returns ErrNotDeleted
 	// for one that exists, and ErrNotFound.
 	RestoreOrganization(ctx context.Context, by audit.By, id, userID string, now time.Time) (*Organization, error)

@@ -27,7 +27,9 @@ type Invitation struct {
 }
 
 // NewInvitation makes an invitation and its token.
-func NewInvitation(organizationID, email string, role Role, invitedBy string, now time.Time) (*Invitation, string, error) {
+func NewInvitation(
+	organizationID, email string, role Role, invitedBy string, now time.Time,
+) (*Invitation, string, error) {
 	normal, err := NormalizeEmail(email)
 	if err != nil {
 		return nil, "", err

@@ -117,7 +117,8 @@ func (s Settings) Apply(o *Organization) error {
 
 func readSlug(text string) (string, error) {
 	if text != "" && !slugForm.MatchString(text) {
-		return "", apierr.Invalid("slug", "invalid_value", "slug must have 2 to 40 lower-case letters, digits and hyphens, and begin and end with none of the latter")
+		return "", apierr.Invalid("slug", "invalid_value",
+			"slug must have 2 to 40 lower-case letters, digits and hyphens, and begin and end with none of the latter")
 	}
 	return text, nil
 }
@@ -128,8 +129,10 @@ func readLogoURL(text string) (string, error) {
 		return "", nil
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(text) > MaxLogoURLLen || strings.ContainsFunc(text, notInURL) {
-		return "", apierr.Invalid("logoUrl", "invalid_value", "logoUrl must be an address that begins with https:// and has at most 2048 bytes")
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(text) > MaxLogoURLLen ||
+		strings.ContainsFunc(text, notInURL) {
+		return "", apierr.Invalid("logoUrl", "invalid_value",
+			"logoUrl must be an address that begins with https:// and has at most 2048 bytes")
 	}
 	return text, nil
 }
@@ -139,7 +142,8 @@ func notInURL(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(
 func readTimezone(text string) (string, error) {
 	// The machine's own zone has a name here that means another one elsewhere.
 	if _, err := time.LoadLocation(text); err != nil || text == "" || strings.EqualFold(text, "local") {
-		return "", apierr.Invalid("defaults.timezone", "invalid_value", "defaults.timezone must be the name of an IANA time zone such as Europe/Berlin")
+		return "", apierr.Invalid("defaults.timezone", "invalid_value",
+			"defaults.timezone must be the name of an IANA time zone such as Europe/Berlin")
 	}
 	return text, nil
 }

@@ -35,7 +35,9 @@ func (s *Service) Memberships(ctx context.Context, userID string) ([]Membership,
 // Create makes an organization that the user owns. Where not everybody may sign up,
 // only who owns one already may make another; anybody else is told so by a Forbidden
 // error. It returns ErrTooManyMemberships, ErrSlugTaken or a Validation error.
-func (s *Service) Create(ctx context.Context, by audit.By, userID, name string, settings Settings) (*Organization, error) {
+func (s *Service) Create(
+	ctx context.Context, by audit.By, userID, name string, settings Settings,
+) (*Organization, error) {
 	o, err := New(name, s.deps.Now().UTC())
 	if err != nil {
 		return nil, err

@@ -69,7 +69,8 @@ func (p Costs) hash(text string) string {
 // too long. There is no other rule: what people are made to add to a password
 // they put where everybody does.
 func checkPassword(password string) error {
-	if n := utf8.RuneCountInString(password); n < MinPasswordLen || len(password) > MaxPasswordBytes || !utf8.ValidString(password) {
+	if n := utf8.RuneCountInString(password); n < MinPasswordLen || len(password) > MaxPasswordBytes ||
+		!utf8.ValidString(password) {
 		return apierr.Invalid("password", "invalid_password",
 			fmt.Sprintf("password must have at least %d characters and at most %d bytes", MinPasswordLen, MaxPasswordBytes))
 	}

@@ -34,7 +34,8 @@ func TestVerifyPasswordTellsRightFromWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for password, want := range map[string]bool{
-		"pässwörd": true, "pässwörD": false, "": false, "xpässwörd": false, strings.Repeat("x", org.MaxPasswordBytes+1): false,
+		"pässwörd": true, "pässwörD": false, "": false, "xpässwörd": false,
+		strings.Repeat("x", org.MaxPasswordBytes+1): false,
 	} {
 		if got, err := org.VerifyPassword(hash, password); got != want || err != nil {
 			t.Errorf("VerifyPassword(%q) = %t, %v, want %t", password, got, err, want)

@@ -15,15 +15,21 @@ type Store interface {
 	// UpdateOrganization applies a change to the organization as it is now and
 	// keeps it with the next version. It is managed.ErrChanged when version is neither 0 nor
 	// the organization's, or when somebody else is faster.
-	UpdateOrganization(ctx context.Context, by audit.By, id string, version int64, now time.Time, change func(*Organization) error) (*Organization, error)
+	UpdateOrganization(
+		ctx context.Context, by audit.By, id string, version int64, now time.Time, change func(*Organization) error,
+	) (*Organization, error)
 	// ListPeople returns at most limit members in the order of their users' ids,
 	// those after the given one.
 	ListPeople(ctx context.Context, organizationID, after string, limit int) ([]Person, error)
 	// SetRole changes a member's role where check, which is told the one before,
 	// agrees. RemoveMember takes a membership away likewise, and returns the API keys that
 	// the member made. Neither leaves an organization without an owner.
-	SetRole(ctx context.Context, by audit.By, organizationID, userID string, role Role, now time.Time, check func(from Role) error) (*Person, error)
-	RemoveMember(ctx context.Context, by audit.By, d Departure, now time.Time, check func(from Role) error) (*MadeKeys, error)
+	SetRole(ctx context.Context, by audit.By, organizationID, userID string, role Role, now time.Time, check func(
+		from Role,
+	) error) (*Person, error)
+	RemoveMember(ctx context.Context, by audit.By, d Departure, now time.Time, check func(from Role) error) (
+		*MadeKeys, error,
+	)
 }
 
 // Invitations keeps invitations.
@@ -33,7 +39,9 @@ type Invitations interface {
 	// agrees.
 	CreateInvitation(ctx context.Context, by audit.By, i *Invitation, check func(earlier Role) error) error
 	ListInvitations(ctx context.Context, organizationID, after string, limit int, now time.Time) ([]Invitation, error)
-	RevokeInvitation(ctx context.Context, by audit.By, organizationID, id string, now time.Time, check func(role Role) error) error
+	RevokeInvitation(
+		ctx context.Context, by audit.By, organizationID, id string, now time.Time, check func(role Role) error,
+	) error
 	// AcceptInvitation gives the user the membership that an invitation offers, and
 	// uses it up. An invitation that is past or meant for another address, or whose
 	// inviter could not issue it any more, is ErrInvitationNotFound.
@@ -85,7 +93,9 @@ func (s *Service) Get(ctx context.Context, id string) (*Organization, error) {
 // Update changes an organization's settings. It returns managed.ErrChanged when version is
 // neither 0 nor the organization's, ErrSlugTaken, ErrNotFound or a Validation
 // error.
-func (s *Service) Update(ctx context.Context, by audit.By, id string, version int64, settings Settings) (*Organization, error) {
+func (s *Service) Update(
+	ctx context.Context, by audit.By, id string, version int64, settings Settings,
+) (*Organization, error) {
 	return s.deps.Store.UpdateOrganization(ctx, by, id, version, s.deps.Now().UTC(), settings.Apply)
 }
 
@@ -97,7 +107,9 @@ func (s *Service) People(ctx context.Context, organizationID, after string, limi
 
 // SetRole gives a member another role. actor is the role of who does it. It
 // returns ErrMemberNotFound, ErrLastOwner or a Forbidden error.
-func (s *Service) SetRole(ctx context.Context, by audit.By, actor Role, organizationID, userID string, role Role) (*Person, error) {
+func (s *Service) SetRole(
+	ctx context.Context, by audit.By, actor Role, organizationID, userID string, role Role,
+) (*Person, error) {
 	return s.deps.Store.SetRole(ctx, by, organizationID, userID, role, s.deps.Now().UTC(),
 		func(from Role) error { return MayChange(actor, from, role) })
 }
@@ -105,7 +117,8 @@ func (s *Service) SetRole(ctx context.Context, by audit.By, actor Role, organiza
 // Remove takes a member's membership away, with the errors of SetRole, and returns the API
 // keys that the member made.
 func (s *Service) Remove(ctx context.Context, by audit.By, actor Role, d Departure) (*MadeKeys, error) {
-	return s.deps.Store.RemoveMember(ctx, by, d, s.deps.Now().UTC(), func(from Role) error { return MayChange(actor, from, "") })
+	return s.deps.Store.RemoveMember(ctx, by, d, s.deps.Now().UTC(),
+		func(from Role) error { return MayChange(actor, from, "") })
 }
 
 // Leave gives up one's own membership: anybody may but the last owner, who is told

@@ -90,7 +90,8 @@ func NormalizeEmail(text string) (string, error) {
 			}
 		}
 	}
-	return "", apierr.Invalid("email", "invalid_email", "email must be an e-mail address such as ann@example.com, of at most 254 bytes")
+	return "", apierr.Invalid("email", "invalid_email",
+		"email must be an e-mail address such as ann@example.com, of at most 254 bytes")
 }
 
 func isASCII(s string) bool {

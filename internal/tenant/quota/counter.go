@@ -119,7 +119,8 @@ func (c *Counter) say(ctx context.Context, err error) {
 		c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "usage is counted again")
 	case !c.failing:
 		c.failing = true
-		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "usage cannot be counted; the last decisions on quotas stand", slog.Any("error", err))
+		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "usage cannot be counted; the last decisions on quotas stand",
+			slog.Any("error", err))
 	}
 }
 
@@ -152,7 +153,9 @@ func (c *Counter) Step(ctx context.Context) error {
 }
 
 // settle writes down what has changed: first what decides something.
-func (c *Counter) settle(ctx context.Context, known map[string]*Quota, used map[string]int64, month Month, now time.Time) error {
+func (c *Counter) settle(
+	ctx context.Context, known map[string]*Quota, used map[string]int64, month Month, now time.Time,
+) error {
 	for id := range used {
 		if known[id] == nil && !c.gone[id] && id != "" {
 			known[id] = &Quota{OrganizationID: id, Own: Default}

@@ -54,12 +54,16 @@ func newOffice(t *testing.T, cfg quota.Config) *office {
 		err = db.CreateOrganization(t.Context(), audit.BySystem(), o.org)
 	}
 	for i, role := range []org.Role{org.RoleOwner, org.RoleAdmin} {
-		u := &org.User{ID: "usr_" + string(role), Email: string(role) + "@example.com", Name: "n", PasswordHash: "x", CreatedAt: noon, PasswordChangedAt: noon}
+		u := &org.User{
+			ID: "usr_" + string(role), Email: string(role) + "@example.com", Name: "n", PasswordHash: "x", CreatedAt: noon,
+			PasswordChangedAt: noon,
+		}
 		if err == nil {
 			err = db.CreateUser(t.Context(), audit.BySystem(), u)
 		}
 		if err == nil {
-			err = db.AddMember(t.Context(), audit.BySystem(), &org.Member{OrganizationID: o.org.ID, UserID: u.ID, Role: role, CreatedAt: noon.Add(time.Duration(i))})
+			err = db.AddMember(t.Context(), audit.BySystem(),
+				&org.Member{OrganizationID: o.org.ID, UserID: u.ID, Role: role, CreatedAt: noon.Add(time.Duration(i))})
 		}
 	}
 	if err != nil {
@@ -94,7 +98,8 @@ func TestTheCounterDecidesTellsAndTurnsTheMonth(t *testing.T) {
 		}
 	}
 	want := []string{
-		"owner@example.com: Acme has used 80 % of its events of 2026-03", "owner@example.com: Acme has used 100 % of its events of 2026-03",
+		"owner@example.com: Acme has used 80 % of its events of 2026-03",
+		"owner@example.com: Acme has used 100 % of its events of 2026-03",
 	}
 	if diff := cmp.Diff(want, o.mails); diff != "" {
 		t.Errorf("mails (-want +got):\n%s", diff)

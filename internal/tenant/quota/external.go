@@ -58,7 +58,8 @@ func (e *External) Check(ctx context.Context, organizationID string, now time.Ti
 	allowed, err := e.decisions.Get(ctx, organizationID, now)
 	switch {
 	case err != nil:
-		return apierr.Wrap(apierr.BillingUnavailable, fmt.Errorf("asking whether %s may send events: %w", organizationID, err))
+		return apierr.Wrap(apierr.BillingUnavailable,
+			fmt.Errorf("asking whether %s may send events: %w", organizationID, err))
 	case !allowed:
 		return apierr.New(apierr.QuotaExceeded)
 	}

@@ -90,7 +90,9 @@ func TestTheServiceDecides(t *testing.T) {
 func TestTheLastDecisionStandsForFiveMinutes(t *testing.T) {
 	t.Parallel()
 	for name, silence := range map[string]func(context.Context) (bool, error){"failing": away, "hanging": hangs} {
-		for last, response := range map[apierr.Code]func(context.Context) (bool, error){admitted: yes, apierr.QuotaExceeded: no} {
+		for last, response := range map[apierr.Code]func(context.Context) (bool, error){
+			admitted: yes, apierr.QuotaExceeded: no,
+		} {
 			t.Run(name+" after "+string(last), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {

@@ -22,10 +22,12 @@ func newCounterMetrics(reg prometheus.Registerer, held func() bool) counterMetri
 	})
 	return counterMetrics{
 		counted: f.NewGauge(prometheus.GaugeOpts{
-			Name: "millrace_quota_counted_timestamp_seconds", Help: "When usage was counted last, in Unix seconds; 0 on a process that never counted.",
+			Name: "millrace_quota_counted_timestamp_seconds",
+			Help: "When usage was counted last, in Unix seconds; 0 on a process that never counted.",
 		}),
 		exceeded: f.NewGauge(prometheus.GaugeOpts{
-			Name: "millrace_quota_organizations_exceeded", Help: "Organizations whose events of this month are used up, as of the last count of this process.",
+			Name: "millrace_quota_organizations_exceeded",
+			Help: "Organizations whose events of this month are used up, as of the last count of this process.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_quota_count_failures_total", Help: "Counts that failed; the last decisions stand.",

@@ -23,7 +23,8 @@ func TestAMonthIsThatOfUTC(t *testing.T) {
 		}
 	}
 	start, end := quota.Month("2026-12").Bounds()
-	if !start.Equal(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)) || !end.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
+	if !start.Equal(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)) ||
+		!end.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("Bounds() = %s, %s", start, end)
 	}
 	for _, text := range []string{"", "2026", "2026-13", "2026-1", "2026-01-01", "x"} {
@@ -58,8 +59,10 @@ func TestCountDecidesAtTheQuotaAndTellsOnce(t *testing.T) {
 		"a share that is no whole event": {
 			{march, 3, 4, quota.Outcome{}, false, 3}, {march, 4, 5, quota.Outcome{Notice: 80}, false, 4},
 		},
-		"a quota of one event": {{march, 0, 1, quota.Outcome{}, false, 0}, {march, 1, 1, quota.Outcome{Decided: true, Notice: 100}, true, 1}},
-		"no quota":             {{march, 1 << 50, quota.Unlimited, quota.Outcome{}, false, 1 << 50}},
+		"a quota of one event": {
+			{march, 0, 1, quota.Outcome{}, false, 0}, {march, 1, 1, quota.Outcome{Decided: true, Notice: 100}, true, 1},
+		},
+		"no quota": {{march, 1 << 50, quota.Unlimited, quota.Outcome{}, false, 1 << 50}},
 		"a replica that is behind": {
 			{march, 100, 100, quota.Outcome{Decided: true, Notice: 100}, true, 100},
 			{march, 40, 100, quota.Outcome{}, true, 100},
@@ -88,7 +91,8 @@ func TestCountDecidesAtTheQuotaAndTellsOnce(t *testing.T) {
 		version := int64(0)
 		for i, s := range steps {
 			got := q.Count(s.month, s.used, s.limit, noon)
-			if got != s.want || q.Exceeded != s.exceeded || q.Used != s.usedAfter || q.Month != s.month || !q.CountedAt.Equal(noon) {
+			if got != s.want || q.Exceeded != s.exceeded || q.Used != s.usedAfter || q.Month != s.month ||
+				!q.CountedAt.Equal(noon) {
 				t.Errorf("%s, step %d: %+v and %+v, want %+v", name, i, got, q, s)
 			}
 			if got.Decided {
@@ -104,7 +108,8 @@ func TestCountDecidesAtTheQuotaAndTellsOnce(t *testing.T) {
 func TestAQuotaIsWithinItsBounds(t *testing.T) {
 	t.Parallel()
 	for events, good := range map[int64]bool{
-		quota.Default: true, quota.Unlimited: true, 1: true, quota.MaxEvents: true, quota.MaxEvents + 1: false, quota.Default - 1: false,
+		quota.Default: true, quota.Unlimited: true, 1: true, quota.MaxEvents: true, quota.MaxEvents + 1: false,
+		quota.Default - 1: false,
 	} {
 		if err := quota.CheckEvents(events); (err == nil) != good || err != nil && !apierr.Is(err, apierr.Validation) {
 			t.Errorf("CheckEvents(%d) = %v", events, err)

@@ -82,14 +82,15 @@ var Families = [families]Row{
 		known:     func(l *config.Limits) int { return l.Export },
 		anonymous: func(l *config.Limits) int { return l.Export },
 	},
-	Track:      ingestion("track", "track", "`POST /track`", func(l *config.Limits) int { return l.Track }),
-	Page:       ingestion("page", "page", "`POST /`", func(l *config.Limits) int { return l.Page }),
-	Batch:      ingestion("batch", "page", "`POST /batch`", func(l *config.Limits) int { return l.Page }),
-	Vitals:     ingestion("vitals", "vitals", "`POST /vitals`", func(l *config.Limits) int { return l.Vitals }),
-	Errors:     ingestion("errors", "errors", "`POST /errors`", func(l *config.Limits) int { return l.Errors }),
-	Engagement: ingestion("engagement", "engagement", "`POST /engagement`", func(l *config.Limits) int { return l.Engagement }),
-	Identify:   ingestion("identify", "identify", "`POST /identify`", func(l *config.Limits) int { return l.Identify }),
-	Pixel:      ingestion("pixel", "pixel", "`GET /px.jpg`", func(l *config.Limits) int { return l.Pixel }),
+	Track:  ingestion("track", "track", "`POST /track`", func(l *config.Limits) int { return l.Track }),
+	Page:   ingestion("page", "page", "`POST /`", func(l *config.Limits) int { return l.Page }),
+	Batch:  ingestion("batch", "page", "`POST /batch`", func(l *config.Limits) int { return l.Page }),
+	Vitals: ingestion("vitals", "vitals", "`POST /vitals`", func(l *config.Limits) int { return l.Vitals }),
+	Errors: ingestion("errors", "errors", "`POST /errors`", func(l *config.Limits) int { return l.Errors }),
+	Engagement: ingestion("engagement", "engagement", "`POST /engagement`",
+		func(l *config.Limits) int { return l.Engagement }),
+	Identify: ingestion("identify", "identify", "`POST /identify`", func(l *config.Limits) int { return l.Identify }),
+	Pixel:    ingestion("pixel", "pixel", "`GET /px.jpg`", func(l *config.Limits) int { return l.Pixel }),
 	Flags: {
 		Name: "flags", Covers: "`/public/v1/flags/…`, without a credential each address for each website",
 		Known: "limits.flags", Anonymous: "limits.flags_anonymous",
@@ -101,5 +102,6 @@ var Families = [families]Row{
 // ingestion is the row of a route that takes events: the limit is the same with a
 // key and without.
 func ingestion(name, setting, covers string, limit func(*config.Limits) int) Row {
-	return Row{Name: name, Covers: covers, Known: "limits." + setting, Anonymous: "limits." + setting, known: limit, anonymous: limit}
+	return Row{Name: name, Covers: covers, Known: "limits." + setting, Anonymous: "limits." +
+		setting, known: limit, anonymous: limit}
 }

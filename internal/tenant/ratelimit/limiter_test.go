@@ -69,7 +69,11 @@ func TestEachFamilyAdmitsItsLimitAndNotOneMore(t *testing.T) {
 		{"track by key", byKey("key_1", ratelimit.Track), 600},
 		{"track by website and address", byClient("web_1", "192.0.2.1", ratelimit.Track), 600},
 		{"query by key", byKey("key_1", ratelimit.Query), 120},
-		{"query by user", ratelimit.Request{Who: ratelimit.Identity{Kind: ratelimit.User, ID: "usr_1"}, Family: ratelimit.Query}, 120},
+		{
+			"query by user",
+			ratelimit.Request{Who: ratelimit.Identity{Kind: ratelimit.User, ID: "usr_1"}, Family: ratelimit.Query},
+			120,
+		},
 		{"query by nobody", byClient("", "192.0.2.1", ratelimit.Query), 60},
 		{"compile by key", byKey("key_1", ratelimit.Compile), 300},
 		{"compile by nobody", byClient("", "192.0.2.1", ratelimit.Compile), 60},
@@ -83,7 +87,8 @@ func TestEachFamilyAdmitsItsLimitAndNotOneMore(t *testing.T) {
 				}
 				pass(time.Minute - time.Nanosecond)
 				_, rejected := ask(t, l, tc.req, 1)
-				if rejected == nil || rejected.Rate.Limit != tc.want || rejected.Rate.Remaining != 0 || rejected.RetryAfter != time.Nanosecond {
+				if rejected == nil || rejected.Rate.Limit != tc.want || rejected.Rate.Remaining != 0 ||
+					rejected.RetryAfter != time.Nanosecond {
 					t.Fatalf("one more within the window: %+v", rejected)
 				}
 				pass(time.Nanosecond)
@@ -103,7 +108,8 @@ func TestTheWindowSlides(t *testing.T) {
 		pass(50 * time.Second)
 		ask(t, l, r, 60)
 		_, rejected := ask(t, l, r, 1)
-		if rejected == nil || rejected.RetryAfter != 10*time.Second || !rejected.Rate.Reset.Equal(time.Now().Add(10*time.Second)) {
+		if rejected == nil || rejected.RetryAfter != 10*time.Second ||
+			!rejected.Rate.Reset.Equal(time.Now().Add(10*time.Second)) {
 			t.Fatalf("refused with %+v, want the oldest's end in 10 s", rejected)
 		}
 		pass(10 * time.Second) // the first 60 leave, the others do not
@@ -184,7 +190,11 @@ func TestAChangedLimitKeepsTheNewestRequests(t *testing.T) {
 		before, after int
 		want          int // admitted at once after the change
 	}{
-		{"raised", 50, 80, 30}, {"lowered", 50, 20, 0}, {"raised from one", 1, 3, 2}, {"lowered to one", 3, 1, 0}, {"as it was", 7, 7, 0},
+		{"raised", 50, 80, 30},
+		{"lowered", 50, 20, 0},
+		{"raised from one", 1, 3, 2},
+		{"lowered to one", 3, 1, 0},
+		{"as it was", 7, 7, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -266,13 +276,23 @@ func TestWhoIsCountedAsOneCaller(t *testing.T) {
 		one  bool
 	}{
 		{"two keys", byKey("a", ratelimit.Track), byKey("b", ratelimit.Track), false},
-		{"a key and a user of one id", byKey("a", ratelimit.Query), ratelimit.Request{Who: ratelimit.Identity{Kind: ratelimit.User, ID: "a"}, Family: ratelimit.Query}, false},
+		{
+			"a key and a user of one id", byKey("a", ratelimit.Query),
+			ratelimit.Request{Who: ratelimit.Identity{Kind: ratelimit.User, ID: "a"}, Family: ratelimit.Query},
+			false,
+		},
 		{"one key from two addresses", keyFrom("a", "192.0.2.1"), keyFrom("a", "192.0.2.2"), true},
 		{"two addresses", byClient("w", "192.0.2.1", ratelimit.Track), byClient("w", "192.0.2.2", ratelimit.Track), false},
 		{"two websites", byClient("v", "192.0.2.1", ratelimit.Track), byClient("w", "192.0.2.1", ratelimit.Track), false},
 		{"two families", byKey("a", ratelimit.Track), byKey("a", ratelimit.Query), false},
-		{"one network of IPv6", byClient("w", "2001:db8::1", ratelimit.Track), byClient("w", "2001:db8::ffff:1", ratelimit.Track), true},
-		{"two networks of IPv6", byClient("w", "2001:db8::1", ratelimit.Track), byClient("w", "2001:db8:0:1::1", ratelimit.Track), false},
+		{
+			"one network of IPv6", byClient("w", "2001:db8::1", ratelimit.Track),
+			byClient("w", "2001:db8::ffff:1", ratelimit.Track), true,
+		},
+		{
+			"two networks of IPv6", byClient("w", "2001:db8::1", ratelimit.Track),
+			byClient("w", "2001:db8:0:1::1", ratelimit.Track), false,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -299,7 +319,8 @@ func TestManyCallersAtOnceGetExactlyTheLimit(t *testing.T) {
 	for range 16 {
 		wg.Go(func() {
 			for range 100 {
-				lease, err := l.Admit(context.Background(), byKey("key_1", ratelimit.Track)) //nolint:usetesting // ends with the test
+				//nolint:usetesting // ends with the test
+				lease, err := l.Admit(context.Background(), byKey("key_1", ratelimit.Track))
 				if err == nil {
 					admitted.Add(1)
 					lease.Release(context.Background()) //nolint:usetesting // as above

@@ -31,18 +31,22 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		local: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_limits_local_total",
-			Help: "Requests that this process admitted by itself because Redis did not answer; no other process knows of them, so that what callers got beyond their limits, over all processes, is at most the sum.",
+			Help: "Requests that this process admitted by itself because Redis did not answer; no other process knows of " +
+				"them, so that what callers got beyond their limits, over all processes, is at most the sum.",
 		}),
 		up: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_limits_shared", Help: "1 while processes limit together through Redis, 0 while each does by itself.",
 		}),
 		seconds: f.NewHistogram(prometheus.HistogramOpts{
-			Name: "millrace_limits_settle_duration_seconds", Help: "Time of one question to Redis about a request, failures included.",
+			Name:    "millrace_limits_settle_duration_seconds",
+			Help:    "Time of one question to Redis about a request, failures included.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 12), // 0.1 ms to 0.2 s
 		}),
 	}
 	for i, row := range &Families {
-		m.rejected[i] = [2]prometheus.Counter{rejected.WithLabelValues(row.Name, "rate"), rejected.WithLabelValues(row.Name, "concurrency")}
+		m.rejected[i] = [2]prometheus.Counter{
+			rejected.WithLabelValues(row.Name, "rate"), rejected.WithLabelValues(row.Name, "concurrency"),
+		}
 	}
 	return m
 }

@@ -93,7 +93,8 @@ func newSharing(deps Deps, m *metrics) *sharing {
 				deps.Log.LogAttrs(context.Background(), slog.LevelInfo, "limits are shared with other processes again")
 			case from == gobreaker.StateClosed:
 				m.up.Set(0)
-				deps.Log.LogAttrs(context.Background(), slog.LevelWarn, "limits are not shared with other processes: Redis does not answer")
+				deps.Log.LogAttrs(context.Background(), slog.LevelWarn,
+					"limits are not shared with other processes: Redis does not answer")
 			}
 		},
 	})

@@ -74,7 +74,8 @@ func TestWhatWasAdmittedWithoutOthersIsCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		reg, o := prometheus.NewRegistry(), &others{}
-		l := ratelimit.New(config.Default().Limits, ratelimit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: reg, Shared: o, Salt: salt})
+		l := ratelimit.New(config.Default().Limits,
+			ratelimit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: reg, Shared: o, Salt: salt})
 		expect := func(shared, local float64) {
 			t.Helper()
 			if up := gauge(t, reg, "millrace_limits_shared"); up != shared {

@@ -18,7 +18,9 @@ import (
 // All sessions of the user end, their devices are forgotten, and a new session begins
 // for the client. A wrong password is a Validation error and counts as a failed sign-in
 // of a client that the account knows: nobody else's guesses keep the user from this.
-func (s *Service) ChangePassword(ctx context.Context, c Caller, u *org.User, current, password string) (*Opened, error) {
+func (s *Service) ChangePassword(
+	ctx context.Context, c Caller, u *org.User, current, password string,
+) (*Opened, error) {
 	if err := s.confirm(ctx, c, u, "currentPassword", current); err != nil {
 		return nil, err
 	}
@@ -84,7 +86,9 @@ func (s *Service) ForgotPassword(ctx context.Context, c Caller, email string) er
 		return err
 	}
 	if s.deps.Mail == nil {
-		return &apierr.Error{Code: apierr.Forbidden, Message: "No mail is sent from here; ask the operator for a new password"}
+		return &apierr.Error{
+			Code: apierr.Forbidden, Message: "No mail is sent from here; ask the operator for a new password",
+		}
 	}
 	if err := s.attempt(ctx,
 		ofAddress(Allowances.AddressResets, "reset", c), ofAccount(Allowances.AccountResets, "reset", email),

@@ -251,7 +251,9 @@ func (s *Service) SignOut(ctx context.Context, c Caller) error {
 // in organizations, oldest first. A token that opens none, or none any more, is
 // an AuthRequired error, and a store that cannot be asked a ServiceUnavailable
 // one.
-func (s *Service) SignedIn(ctx context.Context, text string) (sessionID string, user *org.User, memberships []org.Member, err error) {
+func (s *Service) SignedIn(
+	ctx context.Context, text string,
+) (sessionID string, user *org.User, memberships []org.Member, err error) {
 	if !token.WellFormed(text) {
 		return "", nil, nil, apierr.New(apierr.AuthRequired)
 	}

@@ -143,7 +143,9 @@ func (w *world) run() {
 
 // from is a client at an address; "" is one of its own.
 func from(addr string) session.Caller {
-	return session.Caller{Addr: netip.MustParseAddr(addr), By: audit.By{Actor: audit.Actor{Type: audit.System}, IP: addr, UserAgent: "curl/8"}}
+	return session.Caller{
+		Addr: netip.MustParseAddr(addr), By: audit.By{Actor: audit.Actor{Type: audit.System}, IP: addr, UserAgent: "curl/8"},
+	}
 }
 
 func (w *world) signIn() *session.Opened {
@@ -192,7 +194,8 @@ func TestASignInOpensASessionWhoseTokenIsKeptNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, user, memberships, err := w.SignedIn(t.Context(), o.Token)
-	if err != nil || id != o.Session.ID || user.Email != email || len(memberships) != 1 || memberships[0].Role != org.RoleOwner {
+	if err != nil || id != o.Session.ID || user.Email != email || len(memberships) != 1 ||
+		memberships[0].Role != org.RoleOwner {
 		t.Errorf("SignedIn() = %s, %+v, %+v, %v", id, user, memberships, err)
 	}
 	if o.Session.Hash != token.HashOf(o.Token) || o.Session.IP != "192.0.2.1" || o.Session.UserAgent != "curl/8" {
@@ -217,7 +220,8 @@ func TestWhoHasNoAccountAndWhoHasAWrongPasswordLearnTheSame(t *testing.T) {
 	} {
 		before := verified.Load()
 		_, err := w.SignIn(t.Context(), from("192.0.2.1"), try.email, try.password)
-		if f := apierr.Of(err); f.Code != apierr.AuthRequired || f.Message != "Wrong e-mail address or password" || f.Details != nil || f.RetryAfter != 0 {
+		if f := apierr.Of(err); f.Code != apierr.AuthRequired || f.Message != "Wrong e-mail address or password" ||
+			f.Details != nil || f.RetryAfter != 0 {
 			t.Errorf("%s: %+v", name, f)
 		}
 		// Nor does the time tell: the work is that of one password, also of nobody's,
@@ -297,10 +301,12 @@ func TestANewPasswordEndsEverySessionAndBeginsOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	old := w.signIn()
-	if _, err := w.ChangePassword(t.Context(), from("192.0.2.1"), w.ann, "wrong", "new password"); !apierr.Is(err, apierr.Validation) || !w.opens(old.Token) {
+	if _, err := w.ChangePassword(t.Context(), from("192.0.2.1"), w.ann,
+		"wrong", "new password"); !apierr.Is(err, apierr.Validation) || !w.opens(old.Token) {
 		t.Errorf("ChangePassword() with a wrong password = %v", err)
 	}
-	if _, err := w.ChangePassword(t.Context(), from("192.0.2.1"), w.ann, password, "short"); apierr.Of(err).Details[0].Field != "newPassword" {
+	if _, err := w.ChangePassword(t.Context(), from("192.0.2.1"), w.ann,
+		password, "short"); apierr.Of(err).Details[0].Field != "newPassword" {
 		t.Errorf("ChangePassword() to a short one = %v", err)
 	}
 	o, err := w.ChangePassword(t.Context(), from("192.0.2.1"), w.ann, password, "new password")
@@ -384,7 +390,8 @@ func TestMailsToAnAddressAreBoundedWhetherItHasAnAccountOrNot(t *testing.T) {
 	for _, who := range []string{email, "bob@example.com"} {
 		for i := range session.Allowances.AccountResets.Burst + 1 {
 			err := w.ForgotPassword(t.Context(), from(fmt.Sprintf("192.0.2.%d", i)), who)
-			if want := i == session.Allowances.AccountResets.Burst; apierr.Is(err, apierr.RateLimited) != want || !want && err != nil {
+			if want := i == session.Allowances.AccountResets.Burst; apierr.Is(err, apierr.RateLimited) != want ||
+				!want && err != nil {
 				t.Errorf("%s, request %d: %v", who, i+1, err)
 			}
 		}
@@ -483,10 +490,12 @@ func TestAPersonSeesAndEndsTheirOwnSessions(t *testing.T) {
 		t.Fatalf("List() = %+v, %v, want two, the newest first", all, err)
 	}
 	by := audit.By{Actor: audit.Actor{Type: audit.User, ID: w.ann.ID, Name: email}}
-	if err := w.End(t.Context(), by, "usr_other", first.Session.ID); !errors.Is(err, session.ErrNotFound) || !w.opens(first.Token) {
+	if err := w.End(t.Context(), by, "usr_other", first.Session.ID); !errors.Is(err, session.ErrNotFound) ||
+		!w.opens(first.Token) {
 		t.Errorf("End() by another user = %v", err)
 	}
-	if n, err := w.EndOthers(t.Context(), by, w.ann.ID, second.Session.ID); n != 1 || err != nil || w.opens(first.Token) || !w.opens(second.Token) {
+	if n, err := w.EndOthers(t.Context(), by, w.ann.ID, second.Session.ID); n != 1 || err != nil || w.opens(first.Token) ||
+		!w.opens(second.Token) {
 		t.Errorf("EndOthers() = %d, %v", n, err)
 	}
 	w.pass(lifetimes.Idle)

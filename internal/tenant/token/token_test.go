@@ -23,7 +23,8 @@ func TestOtherTextsAreNoTokens(t *testing.T) {
 	t.Parallel()
 	good, _ := token.New()
 	for _, text := range []string{
-		"", "x", good[1:], good + "A", good[:42] + "=", good[:42] + "+", good[:42] + " ", strings.Repeat("_", 43), // the last has bits set that mean nothing
+		// the last has bits set that mean nothing
+		"", "x", good[1:], good + "A", good[:42] + "=", good[:42] + "+", good[:42] + " ", strings.Repeat("_", 43),
 		strings.Repeat("ü", 43),
 	} {
 		if token.WellFormed(text) {

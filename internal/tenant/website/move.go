@@ -30,7 +30,9 @@ type Moved struct {
 // is what the caller's right in the other organization rests on; nil for who needs
 // none. Besides the errors of Update it returns org.ErrNotFound for an organization
 // that does not exist.
-func (s *Service) Move(ctx context.Context, by audit.By, t managed.Target, organizationID string, also *audit.Grant) (*Moved, error) {
+func (s *Service) Move(
+	ctx context.Context, by audit.By, t managed.Target, organizationID string, also *audit.Grant,
+) (*Moved, error) {
 	if organizationID == t.OrganizationID {
 		return nil, apierr.Invalid("toOrganizationId", "invalid_value", "toOrganizationId must be another organization's")
 	}

@@ -101,7 +101,9 @@ func (s *Service) Publish(ctx context.Context, by audit.By, t managed.Target, pu
 
 // RotateClientID gives a website a new client id. The old one dies at once, or
 // is accepted for grace, up to MaxGrace. Errors are those of Update.
-func (s *Service) RotateClientID(ctx context.Context, by audit.By, t managed.Target, grace time.Duration) (*Website, error) {
+func (s *Service) RotateClientID(
+	ctx context.Context, by audit.By, t managed.Target, grace time.Duration,
+) (*Website, error) {
 	return s.websites.Change(ctx, by, t, Rotated, func(was *Website, now time.Time) (*Website, error) {
 		return was.rotated(grace, now)
 	})

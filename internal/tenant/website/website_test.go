@@ -127,7 +127,9 @@ func TestSignalsCountForWebsitesThatHonorThem(t *testing.T) {
 		{true, true, false, false, false},
 		{true, true, true, true, true},
 	} {
-		w := &website.Website{Settings: website.Settings{HonorGlobalPrivacyControl: tc.honorGPC, HonorDoNotTrack: tc.honorDNT}}
+		w := &website.Website{
+			Settings: website.Settings{HonorGlobalPrivacyControl: tc.honorGPC, HonorDoNotTrack: tc.honorDNT},
+		}
 		if got := w.Declines(website.Signals{GlobalPrivacyControl: tc.gpc, DoNotTrack: tc.dnt}); got != tc.want {
 			t.Errorf("%+v: Declines() = %t", tc, got)
 		}

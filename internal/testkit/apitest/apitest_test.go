@@ -86,7 +86,9 @@ func TestStepSaysEverythingThatDiffers(t *testing.T) {
 	if err == nil {
 		t.Fatal("step() = nil, want an error")
 	}
-	for _, want := range []string{"status 200, want 404", `id: got 7, want "<string>"`, `key: got "another", want "secret"`} {
+	for _, want := range []string{
+		"status 200, want 404", `id: got 7, want "<string>"`, `key: got "another", want "secret"`,
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("step() = %v, want it to say %q", err, want)
 		}
@@ -136,7 +138,8 @@ func TestMatchJSONSaysWhatDiffers(t *testing.T) {
 		t.Errorf("MatchJSON() = %v", err)
 	}
 	for got, want := range map[string]string{`{"a":[{"b":1}]}`: "a.0.b", `{"a":[]}`: "a: got 0 elements", `{`: "reading"} {
-		if err := MatchJSON([]byte(`{"a":[{"b":"<string>"}]}`), []byte(got)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := MatchJSON([]byte(`{"a":[{"b":"<string>"}]}`), []byte(got)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("MatchJSON(%s) = %v, want it to say %q", got, err, want)
 		}
 	}

@@ -28,10 +28,16 @@ func TestResponsesAreHeldAgainstTheDocument(t *testing.T) {
 		{"as described", "POST", "/things", 200, "application/json", `{"id":"a"}`, ""},
 		{"an error as described", "POST", "/things", 404, "application/json; charset=utf-8", `{"code":"NOT_FOUND"}`, ""},
 		{"a field of another type", "POST", "/things", 200, "application/json", `{"id":7}`, "got number, want string"},
-		{"a field more", "POST", "/things", 200, "application/json", `{"id":"a","b":1}`, "additional properties 'b' not allowed"},
+		{
+			"a field more", "POST", "/things", 200, "application/json", `{"id":"a","b":1}`,
+			"additional properties 'b' not allowed",
+		},
 		{"an error without its code", "POST", "/things", 500, "application/json", `{}`, "missing property 'code'"},
 		{"another success", "POST", "/things", 201, "application/json", `{"id":"a"}`, "which the document does not have"},
-		{"another content", "POST", "/things", 200, "text/plain", `{"id":"a"}`, "nothing at paths /things post responses 200 content text/plain"},
+		{
+			"another content", "POST", "/things", 200, "text/plain", `{"id":"a"}`,
+			"nothing at paths /things post responses 200 content text/plain",
+		},
 		{"no JSON", "POST", "/things", 200, "application/json", `id`, "answers no JSON"},
 		{"a success from nowhere", "GET", "/others", 200, "application/json", `{}`, "is not in the document"},
 		{"an error from nowhere", "GET", "/others", 404, "application/json", `{}`, ""},
@@ -49,7 +55,8 @@ func TestResponsesAreHeldAgainstTheDocument(t *testing.T) {
 func TestWhatIsNoOpenAPIIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		``, `[]`, `{"openapi":"3.1.0"}`, strings.Replace(small, "3.1.0", "3.0.0", 1), strings.Replace(small, `"description":"ok",`, "", 1),
+		``, `[]`, `{"openapi":"3.1.0"}`, strings.Replace(small, "3.1.0", "3.0.0", 1),
+		strings.Replace(small, `"description":"ok",`, "", 1),
 	} {
 		if _, err := ParseOpenAPI([]byte(text)); err == nil {
 			t.Errorf("%.60q is taken", text)

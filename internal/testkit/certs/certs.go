@@ -60,7 +60,8 @@ func New(dir string) (*Authority, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	return a, errors.Join(write(a.dir.CA(), block("CERTIFICATE", der)), a.Issue("server", "127.0.0.1", "localhost"), a.Issue("client"))
+	return a, errors.Join(write(a.dir.CA(), block("CERTIFICATE", der)),
+		a.Issue("server", "127.0.0.1", "localhost"), a.Issue("client"))
 }
 
 // Folder returns where the files are.

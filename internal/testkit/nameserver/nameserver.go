@@ -28,7 +28,9 @@ func Start(tb testing.TB) *Server {
 	s := &Server{records: map[string][]dns.RR{}, rcodes: map[string]int{}, asked: map[string]int{}}
 	listener, packets := listen(tb)
 	s.Addr = listener.Addr().String()
-	for _, server := range []*dns.Server{{Listener: listener, Handler: s.over("tcp")}, {PacketConn: packets, Handler: s.over("udp")}} {
+	for _, server := range []*dns.Server{
+		{Listener: listener, Handler: s.over("tcp")}, {PacketConn: packets, Handler: s.over("udp")},
+	} {
 		started, ended := make(chan struct{}), make(chan struct{})
 		server.NotifyStartedFunc = func() { close(started) }
 		go func() {

@@ -30,7 +30,8 @@ const (
 // and what one of them leaves behind or takes away at its end is nothing to the other.
 func TestTwoBinariesShareTheServersOfARun(t *testing.T) {
 	t.Parallel()
-	kafka, postgres, redis := shared(t, KindKafka, sharedKafka), shared(t, KindPostgres, sharedPostgres), shared(t, KindRedis, sharedRedis)
+	kafka, postgres, redis := shared(t, KindKafka, sharedKafka), shared(t, KindPostgres, sharedPostgres), shared(t,
+		KindRedis, sharedRedis)
 	dir := t.TempDir()
 	ended := make([]chan error, 2)
 	var logs [2]testkit.Log
@@ -38,7 +39,8 @@ func TestTwoBinariesShareTheServersOfARun(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestOneOfTwoBinaries$", "-test.v")
 		cmd.Env = append(os.Environ(),
 			meetingEnv+"="+dir, fmt.Sprintf("%s=%d", sideEnv, i),
-			AddressEnv+"KAFKA_BROKERS="+kafka.value, AddressEnv+"POSTGRES_URL="+postgres.value, AddressEnv+"REDIS_URL="+redis.value)
+			AddressEnv+"KAFKA_BROKERS="+kafka.value, AddressEnv+"POSTGRES_URL="+postgres.value,
+			AddressEnv+"REDIS_URL="+redis.value)
 		cmd.Stdout, cmd.Stderr = &logs[i], &logs[i]
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

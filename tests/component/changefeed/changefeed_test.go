@@ -135,7 +135,8 @@ func (f *forgetful) Relayed(ctx context.Context, seqs []int64) error {
 func TestChangesThatCameTwiceBringNothingBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	states := control.NewStates(control.Quota, func(context.Context) (control.Snapshot, error) { return control.Snapshot{Epoch: 1}, nil })
+	states := control.NewStates(control.Quota,
+		func(context.Context) (control.Snapshot, error) { return control.Snapshot{Epoch: 1}, nil })
 	p := s.follow(t, states)
 	s.announce(t, quota(1, `{"over":true}`), quota(2, `{"over":false}`))
 	s.relay(t, p.Follower, &forgetful{Outbox: s.db})

@@ -139,7 +139,8 @@ func (s *stage) follow(t *testing.T, states ...*control.States) *process {
 func (s *stage) relay(t *testing.T, f *control.Follower, outbox control.Outbox) (stop func()) {
 	t.Helper()
 	log := testkit.NewLog(t, "relay").Logger()
-	producer, err := kafka.NewProducer(s.kafka, kafka.ProducerDeps{Client: "test", Deadline: time.Minute, Log: log, Metrics: prometheus.NewRegistry()})
+	producer, err := kafka.NewProducer(s.kafka,
+		kafka.ProducerDeps{Client: "test", Deadline: time.Minute, Log: log, Metrics: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,10 +195,12 @@ func (p *process) awaitFollowing(t *testing.T) {
 func (s *stage) values(t *testing.T) []string {
 	t.Helper()
 	var all []string
-	if err := kafka.Tap(t.Context(), s.kafka, kafka.TapOptions{Topic: control.Topic, Exit: true, Log: testkit.NewLog(t, "tap").Logger()}, func(r *kafka.Tapped) error {
-		all = append(all, string(r.Value))
-		return nil
-	}); err != nil {
+	if err := kafka.Tap(t.Context(), s.kafka,
+		kafka.TapOptions{Topic: control.Topic, Exit: true, Log: testkit.NewLog(t, "tap").Logger()},
+		func(r *kafka.Tapped) error {
+			all = append(all, string(r.Value))
+			return nil
+		}); err != nil {
 		t.Fatal(err)
 	}
 	return all
@@ -206,9 +209,15 @@ func (s *stage) values(t *testing.T) []string {
 // write puts a value into the topic, past the relay.
 func (s *stage) write(t *testing.T, value string) {
 	t.Helper()
-	producer, err := kafka.NewProducer(s.kafka, kafka.ProducerDeps{Client: "other", Deadline: 5 * time.Second, Log: testkit.NewLog(t, "producer").Logger(), Metrics: prometheus.NewRegistry()})
+	producer, err := kafka.NewProducer(s.kafka, kafka.ProducerDeps{
+		Client:   "other",
+		Deadline: 5 * time.Second,
+		Log:      testkit.NewLog(t, "producer").Logger(),
+		Metrics:  prometheus.NewRegistry(),
+	})
 	if err == nil {
-		err = producer.Publish(t.Context(), []record.Record{{Topic: control.Topic, Key: []byte("k"), Value: []byte(value), Time: time.Now()}})
+		err = producer.Publish(t.Context(),
+			[]record.Record{{Topic: control.Topic, Key: []byte("k"), Value: []byte(value), Time: time.Now()}})
 	}
 	if err == nil {
 		err = producer.Close(t.Context())

@@ -85,7 +85,8 @@ func (o *office) write(t *testing.T, reason deadletter.Reason, times int, value 
 	t.Helper()
 	o.offset++
 	n := deadletter.Note{
-		Source: record.Position{Topic: record.TopicEvents, Partition: 1, Offset: o.offset}, Reason: reason, Err: errors.New("why"), At: time.Now(),
+		Source: record.Position{Topic: record.TopicEvents, Partition: 1, Offset: o.offset}, Reason: reason,
+		Err: errors.New("why"), At: time.Now(),
 	}
 	all, err := n.Append(headers)
 	if err != nil {
@@ -129,7 +130,8 @@ type counts map[deadletter.Outcome]int
 func (o *office) replay(t *testing.T, f deadletter.Filter, opts deadletter.Options) counts {
 	t.Helper()
 	got := counts{}
-	if err := o.service(nil, 0).Replay(t.Context(), f, opts, func(_ *deadletter.Letter, what deadletter.Outcome) { got[what]++ }); err != nil {
+	if err := o.service(nil, 0).Replay(t.Context(), f, opts,
+		func(_ *deadletter.Letter, what deadletter.Outcome) { got[what]++ }); err != nil {
 		t.Fatal(err)
 	}
 	return got
@@ -139,10 +141,11 @@ func (o *office) replay(t *testing.T, f deadletter.Filter, opts deadletter.Optio
 func (o *office) sent(t *testing.T) map[string]int {
 	t.Helper()
 	values := map[string]int{}
-	err := kafka.NewLog(o.cfg, slog.New(slog.DiscardHandler)).Read(t.Context(), record.TopicEvents, time.Time{}, func(r *record.Record, _ record.Position) error {
-		values[string(r.Value)]++
-		return nil
-	})
+	err := kafka.NewLog(o.cfg, slog.New(slog.DiscardHandler)).Read(t.Context(), record.TopicEvents, time.Time{},
+		func(r *record.Record, _ record.Position) error {
+			values[string(r.Value)]++
+			return nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,9 +201,11 @@ func TestALetterIsSentAsOftenAsAllowedAndThenParked(t *testing.T) {
 	}
 	o.write(t, deadletter.ReasonValue, 1, "at the limit", hops(deadletter.MaxHops-1)...)
 	o.write(t, deadletter.ReasonValue, 1, "beyond", hops(deadletter.MaxHops)...)
-	same(t, "first", o.replay(t, everything, deadletter.Options{}), counts{deadletter.OutcomeSent: 1, deadletter.OutcomeParked: 1})
+	same(t, "first", o.replay(t, everything, deadletter.Options{}),
+		counts{deadletter.OutcomeSent: 1, deadletter.OutcomeParked: 1})
 	same(t, "states", o.states(t), map[deadletter.State]int{deadletter.StateReplayed: 1, deadletter.StateParked: 1})
-	same(t, "again", o.replay(t, everything, deadletter.Options{Again: true}), counts{deadletter.OutcomeSent: 1, deadletter.OutcomeAlready: 1})
+	same(t, "again", o.replay(t, everything, deadletter.Options{Again: true}),
+		counts{deadletter.OutcomeSent: 1, deadletter.OutcomeAlready: 1})
 	same(t, "sent", o.sent(t), map[string]int{"at the limit": 2})
 }
 
@@ -210,7 +215,8 @@ func TestAParkedLetterIsLeftAlone(t *testing.T) {
 	o.write(t, deadletter.ReasonValue, 1, "a")
 	for _, want := range []counts{{deadletter.OutcomeParked: 1}, {deadletter.OutcomeAlready: 1}} {
 		got := counts{}
-		if err := o.service(nil, 0).Park(t.Context(), everything, false, func(_ *deadletter.Letter, what deadletter.Outcome) { got[what]++ }); err != nil {
+		if err := o.service(nil, 0).Park(t.Context(), everything, false,
+			func(_ *deadletter.Letter, what deadletter.Outcome) { got[what]++ }); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "park", got, want)
@@ -238,7 +244,8 @@ func TestALetterThatIsTooLargeIsNeverSentAgain(t *testing.T) {
 	o := newOffice(t)
 	n := deadletter.Note{
 		Source: record.Position{Topic: record.TopicEvents, Partition: 1, Offset: 7},
-		Reason: deadletter.ReasonHeaders, Err: errors.New("why"), At: time.Now(), Cut: &deadletter.Sizes{Key: 5, Value: 5 << 20},
+		Reason: deadletter.ReasonHeaders, Err: errors.New("why"), At: time.Now(),
+		Cut: &deadletter.Sizes{Key: 5, Value: 5 << 20},
 	}
 	cut, err := n.Append(nil)
 	if err != nil {
@@ -423,13 +430,16 @@ func (o *office) writeSoon(t *testing.T, value string) {
 	t.Helper()
 	o.offset++
 	n := deadletter.Note{
-		Source: record.Position{Topic: record.TopicEvents, Partition: 1, Offset: o.offset}, Reason: "refused", Err: errors.New("why"), At: time.Now(),
+		Source: record.Position{Topic: record.TopicEvents, Partition: 1, Offset: o.offset}, Reason: "refused",
+		Err: errors.New("why"), At: time.Now(),
 	}
 	all, err := n.Append(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &kgo.Record{Topic: kafka.TopicName(o.cfg, record.TopicEvents+deadletter.Suffix), Key: []byte(value), Value: []byte(value)}
+	r := &kgo.Record{
+		Topic: kafka.TopicName(o.cfg, record.TopicEvents+deadletter.Suffix), Key: []byte(value), Value: []byte(value),
+	}
 	for _, h := range all {
 		r.Headers = append(r.Headers, kgo.RecordHeader{Key: h.Key, Value: h.Value})
 	}
@@ -450,7 +460,8 @@ func TestReplaysAtTheSameTimeShareTheLetters(t *testing.T) {
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			if err := o.service(nil, 0).Replay(t.Context(), everything, deadletter.Options{}, func(*deadletter.Letter, deadletter.Outcome) {}); err != nil {
+			if err := o.service(nil, 0).Replay(t.Context(), everything, deadletter.Options{},
+				func(*deadletter.Letter, deadletter.Outcome) {}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -465,7 +476,8 @@ func TestWhatAReplayLongAgoMayHaveSentIsNotSentUnasked(t *testing.T) {
 	o.write(t, "refused", 1, "a")
 	got := counts{}
 	report := func(_ *deadletter.Letter, what deadletter.Outcome) { got[what]++ }
-	if err := o.service(&mortal{o.producer, 2, true}, 0).Replay(t.Context(), everything, deadletter.Options{}, report); !errors.Is(err, errKilled) {
+	if err := o.service(&mortal{o.producer, 2, true}, 0).Replay(t.Context(), everything,
+		deadletter.Options{}, report); !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
 	const week = 7 * 24 * time.Hour // its record may have left the topic by then

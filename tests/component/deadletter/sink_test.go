@@ -44,7 +44,8 @@ func TestAReplayedLetterIsStoredOnceHoweverOftenItIsReplayed(t *testing.T) {
 	same(t, "again", o.replay(t, everything, deadletter.Options{Again: true}), counts{deadletter.OutcomeSent: letters})
 	// Another event behind them in the same partition shows that they were read.
 	o.write(t, "refused", 1, eventValue("last"), eventHeaders("last")...)
-	same(t, "last", o.replay(t, everything, deadletter.Options{}), counts{deadletter.OutcomeAlready: letters, deadletter.OutcomeSent: 1})
+	same(t, "last", o.replay(t, everything, deadletter.Options{}),
+		counts{deadletter.OutcomeAlready: letters, deadletter.OutcomeSent: 1})
 	stored(letters + 1)
 }
 
@@ -58,12 +59,13 @@ func TestALetterThatKeepsComingBackIsParkedInTheEnd(t *testing.T) {
 	for hops := 1; hops <= deadletter.MaxHops; hops++ {
 		same(t, "replay", o.replay(t, everything, deadletter.Options{})[deadletter.OutcomeSent], 1)
 		testkit.Eventually(t, time.Minute, func() error {
-			err := o.service(nil, 0).List(t.Context(), everything, func(l *deadletter.Letter, _ deadletter.State, problem error) error {
-				if l.Hops == hops {
-					last = l
-				}
-				return problem
-			})
+			err := o.service(nil, 0).List(t.Context(), everything,
+				func(l *deadletter.Letter, _ deadletter.State, problem error) error {
+					if l.Hops == hops {
+						last = l
+					}
+					return problem
+				})
 			if err == nil && last.Hops != hops {
 				err = fmt.Errorf("the last letter has %d hops, want %d", last.Hops, hops)
 			}
@@ -76,7 +78,8 @@ func TestALetterThatKeepsComingBackIsParkedInTheEnd(t *testing.T) {
 	same(t, "the last replay", o.replay(t, everything, deadletter.Options{}), counts{
 		deadletter.OutcomeAlready: deadletter.MaxHops, deadletter.OutcomeParked: 1,
 	})
-	same(t, "states", o.states(t), map[deadletter.State]int{deadletter.StateReplayed: deadletter.MaxHops, deadletter.StateParked: 1})
+	same(t, "states", o.states(t),
+		map[deadletter.State]int{deadletter.StateReplayed: deadletter.MaxHops, deadletter.StateParked: 1})
 }
 
 func TestARejectedEventIsStoredOnceWhenWhatRejectedItIsGone(t *testing.T) {

@@ -101,7 +101,8 @@ func (e *host) exchange(t *testing.T, sent string, want int) []heard {
 
 // post makes a request out of further header lines and a body.
 func (e *host) post(lines, body string) string {
-	return fmt.Sprintf("POST /track?website_id=%s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%s\r\n%s", e.site.ID, e.key, lines, body)
+	return fmt.Sprintf("POST /track?website_id=%s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%s\r\n%s",
+		e.site.ID, e.key, lines, body)
 }
 
 // sized is post with the body's length.
@@ -183,9 +184,15 @@ func TestHostileFramingIsRejectedAndIsNeverTheNextRequest(t *testing.T) {
 	}{
 		{"chunks", e.post("Transfer-Encoding: chunked\r\n", "c\r\n"+event+"\r\n0\r\n\r\n") + next, []int{200, 200}},
 		{"absurd chunk", e.post("Transfer-Encoding: chunked\r\n", "FFFFFFFFFFFFFFFFF\r\n"+event) + next, []int{400}},
-		{"huge chunk", e.post("Transfer-Encoding: chunked\r\n", "7FFFFFFF\r\n"+strings.Repeat(" ", 3<<20)) + next, []int{413}},
+		{
+			"huge chunk", e.post("Transfer-Encoding: chunked\r\n", "7FFFFFFF\r\n"+strings.Repeat(" ", 3<<20)) + next, []int{413},
+		},
 		{"negative chunk", e.post("Transfer-Encoding: chunked\r\n", "-1\r\n"+event) + next, []int{400}},
-		{"long extension", e.post("Transfer-Encoding: chunked\r\n", "c;"+strings.Repeat("a", 1<<20)+"\r\n"+event+"\r\n0\r\n\r\n") + next, []int{200, 200}},
+		{
+			"long extension",
+			e.post("Transfer-Encoding: chunked\r\n", "c;"+strings.Repeat("a", 1<<20)+"\r\n"+event+"\r\n0\r\n\r\n") + next,
+			[]int{200, 200},
+		},
 		{"endless extension", e.post("Transfer-Encoding: chunked\r\n", "c;"+strings.Repeat("a", 40<<20)), []int{400}},
 		{"two lengths", e.post("Content-Length: 12\r\nContent-Length: 13\r\n", event) + next, []int{400}},
 		{"length and chunks", e.post("Content-Length: 12\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n") + next, []int{400}},
@@ -238,13 +245,16 @@ func TestNothingACallerSendsBreaksOutOfAHeader(t *testing.T) {
 	t.Parallel()
 	e := newHost(t).run(t)
 	for name, id := range map[string]string{
-		"space": "a b", "quote": `a"b`, "tab": "a\tb", "escape": "a%0d%0aX-Evil: 1", "comma": "a,b", "too long": strings.Repeat("a", 129), "not ASCII": "é",
+		"space": "a b", "quote": `a"b`, "tab": "a\tb", "escape": "a%0d%0aX-Evil: 1", "comma": "a,b",
+		"too long": strings.Repeat("a", 129), "not ASCII": "é",
 	} {
-		responses := e.exchange(t, e.sized("X-Request-ID: "+id+"\r\n", `{"name":"a","eventId":"x\r\nX-Evil: 1","path":"/\r\n\r\n"}`), 1)
+		responses := e.exchange(t,
+			e.sized("X-Request-ID: "+id+"\r\n", `{"name":"a","eventId":"x\r\nX-Evil: 1","path":"/\r\n\r\n"}`), 1)
 		if len(responses) != 1 || responses[0].status != 200 {
 			t.Fatalf("%s: answers %v", name, statuses(responses))
 		}
-		if got := responses[0].header.Get("X-Request-ID"); got == id || len(got) != 36 || responses[0].header.Get("X-Evil") != "" {
+		if got := responses[0].header.Get("X-Request-ID"); got == id || len(got) != 36 ||
+			responses[0].header.Get("X-Evil") != "" {
 			t.Errorf("%s: the answer has the request id %q and the header %v", name, got, responses[0].header)
 		}
 	}
@@ -254,7 +264,9 @@ func TestAClientThatGoesAwayEarlyLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	e := newHost(t).run(t)
 	whole := e.sized("", `{"name":"a"}`)
-	for _, sent := range []string{"", "P", whole[:40], whole[:len(whole)-1], e.post("Content-Length: 2000000\r\n", "["), whole} {
+	for _, sent := range []string{
+		"", "P", whole[:40], whole[:len(whole)-1], e.post("Content-Length: 2000000\r\n", "["), whole,
+	} {
 		for _, reset := range []bool{false, true} {
 			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(e.url, "http://"))
 			if err != nil {

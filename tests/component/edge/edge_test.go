@@ -67,7 +67,8 @@ func newHost(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, secret, err := apikey.New(s.Key.Prefix, apikey.Spec{OrganizationID: o.ID, Name: "test", Scopes: []string{"track:events"}}, now)
+	key, secret, err := apikey.New(s.Key.Prefix,
+		apikey.Spec{OrganizationID: o.ID, Name: "test", Scopes: []string{"track:events"}}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,12 +119,14 @@ func (e *host) lifecycle(ctx context.Context, onReady func()) error {
 	if err != nil {
 		return err
 	}
-	return lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: &e.readiness, OnReady: onReady, Grace: 20 * time.Second}, components...)
+	return lifecycle.Run(ctx,
+		lifecycle.Options{Log: tel.Log, Readiness: &e.readiness, OnReady: onReady, Grace: 20 * time.Second}, components...)
 }
 
 // track sends a body and returns the status and the response.
 func (e *host) track(ctx context.Context, client *http.Client, id, body string) (int, string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url+"/track?website_id="+e.site.ID, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url+"/track?website_id="+e.site.ID,
+		strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
@@ -175,10 +178,12 @@ func TestNothingOfARequestIsMixedWithAnothers(t *testing.T) {
 			defer client.CloseIdleConnections()
 			for i := range rounds {
 				id := fmt.Sprintf("request-%d-%d", w, i)
-				one := fmt.Sprintf(`{"name":"event of %s","path":"/%s","properties":{"request":%q}}`, id, strings.Repeat(id, 1+i%30), id)
+				one := fmt.Sprintf(`{"name":"event of %s","path":"/%s","properties":{"request":%q}}`,
+					id, strings.Repeat(id, 1+i%30), id)
 				body := "[" + strings.Repeat(one+",", i%4) + one + "]"
 				status, text, err := e.track(t.Context(), client, id, body)
-				if want := fmt.Sprintf(`{"status":"success","type":"custom_event","count":%d}`, 1+i%4); err != nil || status != 200 || text != want {
+				if want := fmt.Sprintf(`{"status":"success","type":"custom_event","count":%d}`, 1+i%4); err != nil ||
+					status != 200 || text != want {
 					t.Errorf("%s: %d %s %v, want 200 %s", id, status, text, err, want)
 				}
 			}
@@ -202,7 +207,8 @@ func TestNothingOfARequestIsMixedWithAnothers(t *testing.T) {
 				if err := json.Unmarshal(r.Value, &v); err != nil {
 					t.Fatalf("%s: %v", r.Value, err)
 				}
-				if v.Name != "event of "+id || v.Path != "/"+strings.Repeat(id, 1+i%30) || string(v.Properties) != `{"request":"`+id+`"}` ||
+				if v.Name != "event of "+id || v.Path != "/"+strings.Repeat(id, 1+i%30) ||
+					string(v.Properties) != `{"request":"`+id+`"}` ||
 					v.Owner != e.site.ID || string(r.Key) != e.site.ID {
 					t.Errorf("%s: key %s, value %s", id, r.Key, r.Value)
 				}
@@ -216,7 +222,8 @@ func TestAnUnconfirmedRequestIs503AndNever200(t *testing.T) {
 	e := newHost(t)
 	e.settings.Ingest.Deadline = time.Second // the client's shortest
 	e.run(t)
-	fault := e.cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicEvents, Err: kerr.NotEnoughReplicas, Count: -1})
+	fault := e.cluster.Fault(
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: record.TopicEvents, Err: kerr.NotEnoughReplicas, Count: -1})
 	status, text, err := e.track(t.Context(), http.DefaultClient, "refused", `{"name":"a"}`)
 	if err != nil || status != 503 || !strings.Contains(text, `"code":"DELIVERY_UNAVAILABLE","retryable":true`) {
 		t.Errorf("without replicas: %d %s %v", status, text, err)
@@ -298,7 +305,8 @@ func TestAHostWithoutTopicsWaitsForThem(t *testing.T) {
 	go func() { ended <- e.lifecycle(ctx, stop) }()
 	testkit.Eventually(t, time.Minute, func() error {
 		err := e.readiness.Err(ctx)
-		if err == nil || !strings.Contains(err.Error(), "waiting for Kafka: missing topics: events.v1") || !strings.Contains(err.Error(), "millrace topics create") {
+		if err == nil || !strings.Contains(err.Error(), "waiting for Kafka: missing topics: events.v1") ||
+			!strings.Contains(err.Error(), "millrace topics create") {
 			return fmt.Errorf("without topics it says: %w", err)
 		}
 		return nil

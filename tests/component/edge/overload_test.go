@@ -29,7 +29,8 @@ type responseOf struct {
 // ask sends a body and reads all of the response.
 func (e *host) ask(ctx context.Context, client *http.Client, body string) (a responseOf, err error) {
 	begin := time.Now()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url+"/track?website_id="+e.site.ID, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url+"/track?website_id="+e.site.ID,
+		strings.NewReader(body))
 	if err != nil {
 		return a, err
 	}
@@ -117,12 +118,14 @@ func TestMemoryThatIsTakenIsRejectedBeforeItIsTakenAgain(t *testing.T) {
 		}
 	})
 	for _, a := range rejected {
-		if a.status != 503 || a.code != "SERVICE_UNAVAILABLE" || !a.retryable || a.retryAfter < 2 || a.retryAfter > 10 || a.took > 10*time.Second {
+		if a.status != 503 || a.code != "SERVICE_UNAVAILABLE" || !a.retryable || a.retryAfter < 2 || a.retryAfter > 10 ||
+			a.took > 10*time.Second {
 			t.Errorf("refused with %+v", a)
 		}
 	}
 	// Somebody who holds nothing is not affected: 404, and not 503.
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, e.url+"/track?website_id=nobody", strings.NewReader(`{"name":"a"}`))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, e.url+"/track?website_id=nobody",
+		strings.NewReader(`{"name":"a"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,9 +36,9 @@ func TestMain(m *testing.M) { harness.Main(m) }
 // batchLines is how many lines an import has in the air at most.
 const batchLines = 1000
 
-// events writes a file of lines, every hundredth of which is rejected and every
+// writeEvents writes a file of lines, every hundredth of which is rejected and every
 // second of which has an id of its own.
-func events(tb testing.TB, path string, lines int) {
+func writeEvents(tb testing.TB, path string, lines int) {
 	tb.Helper()
 	file, err := os.Create(path)
 	if err != nil {
@@ -118,7 +118,9 @@ func newStage(tb testing.TB) *stage {
 	}
 	url := "sqlite:" + filepath.Join(testkit.ShortDir(tb), "meta.db")
 	fixture := harness.Seed(tb, url)
-	s.args = []string{"import", "--kafka.brokers=" + s.cfg.Brokers[0], "--store.url=" + url, "--website=" + fixture.WebsiteID}
+	s.args = []string{
+		"import", "--kafka.brokers=" + s.cfg.Brokers[0], "--store.url=" + url, "--website=" + fixture.WebsiteID,
+	}
 	s.env = []string{"PATH=" + os.Getenv("PATH"), "MILLRACE_API_KEY=" + fixture.Key, "TMPDIR=" + tb.TempDir()}
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.cfg.Brokers...))
 	if err != nil {
@@ -132,7 +134,8 @@ func newStage(tb testing.TB) *stage {
 func (s *stage) command(tb testing.TB, file string) (*exec.Cmd, *strings.Builder) {
 	tb.Helper()
 	said := &strings.Builder{}
-	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), harness.Binary(tb, "millrace"), append(s.args, file)...)
+	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), harness.Binary(tb, "millrace"),
+		append(s.args, file)...)
 	cmd.Env, cmd.Stderr = s.env, said
 	return cmd, said
 }
@@ -214,7 +217,7 @@ func TestAnImportThatIsKilledGoesOnBehindTheLastAcknowledgedLine(t *testing.T) {
 			}
 			s := newStage(t)
 			file := filepath.Join(t.TempDir(), name)
-			events(t, file, lines)
+			writeEvents(t, file, lines)
 			for n := range kills {
 				held := s.set((n + 1) * lines / (kills + 1))
 				cmd, said := s.command(t, file)
@@ -241,12 +244,13 @@ func TestAnImportThatIsKilledGoesOnBehindTheLastAcknowledgedLine(t *testing.T) {
 				t.Errorf("the last run ended with %v and says %s", err, said)
 			}
 			ids, total := map[string]int{}, 0
-			err := kafka.NewLog(s.cfg, slog.New(slog.DiscardHandler)).Read(t.Context(), record.TopicEventsBackfill, time.Time{}, func(r *record.Record, _ record.Position) error {
-				h, err := record.ParseHeaders(r.Headers)
-				ids[h.Hash.Hex()]++
-				total++
-				return err
-			})
+			err := kafka.NewLog(s.cfg, slog.New(slog.DiscardHandler)).Read(t.Context(), record.TopicEventsBackfill, time.Time{},
+				func(r *record.Record, _ record.Position) error {
+					h, err := record.ParseHeaders(r.Headers)
+					ids[h.Hash.Hex()]++
+					total++
+					return err
+				})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -269,7 +273,8 @@ func TestAnImportThatIsKilledGoesOnBehindTheLastAcknowledgedLine(t *testing.T) {
 				rejected[r.Line]++
 			}
 			if len(rejected) != lines/100 || strings.Count(string(text), "\n") != lines/100 {
-				t.Errorf("%d lines are told as refused in %d rows, want %d", len(rejected), strings.Count(string(text), "\n"), lines/100)
+				t.Errorf("%d lines are told as refused in %d rows, want %d",
+					len(rejected), strings.Count(string(text), "\n"), lines/100)
 			}
 		})
 	}
@@ -279,7 +284,7 @@ func TestAnImportThatIsKilledGoesOnBehindTheLastAcknowledgedLine(t *testing.T) {
 func BenchmarkImport(b *testing.B) {
 	const lines = 1_000_000
 	file := filepath.Join(b.TempDir(), "a.ndjson.gz")
-	events(b, file, lines)
+	writeEvents(b, file, lines)
 	harness.Binary(b, "millrace")
 	for b.Loop() {
 		s := newStage(b)

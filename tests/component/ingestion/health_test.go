@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/query"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/contract/apierr"
@@ -72,7 +72,8 @@ func TestHealthTellsWhatBecameOfEveryEvent(t *testing.T) {
 	t.Parallel()
 	s := stage.New(t)
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	producer, err := kafka.NewProducer(s.Kafka, kafka.ProducerDeps{Client: "edge", Deadline: time.Minute, Log: log, Metrics: registry})
+	producer, err := kafka.NewProducer(s.Kafka,
+		kafka.ProducerDeps{Client: "edge", Deadline: time.Minute, Log: log, Metrics: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,14 +83,23 @@ func TestHealthTellsWhatBecameOfEveryEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	sites := directory{[]*website.Website{
-		{Record: managed.Record{ID: "web_1", OrganizationID: "org_1"}, ClientID: "client-1", Settings: website.Settings{ExcludedIPs: []string{"192.0.2.7"}}},
-		{Record: managed.Record{ID: "web_2", OrganizationID: "org_1"}, ClientID: "client-2", Settings: website.Settings{HonorDoNotTrack: true}},
+		{
+			Record:   managed.Record{ID: "web_1", OrganizationID: "org_1"},
+			ClientID: "client-1",
+			Settings: website.Settings{ExcludedIPs: []string{"192.0.2.7"}},
+		},
+		{
+			Record:   managed.Record{ID: "web_2", OrganizationID: "org_1"},
+			ClientID: "client-2",
+			Settings: website.Settings{HonorDoNotTrack: true},
+		},
 	}}
 	began := time.Now().UTC()
 	now := func() time.Time { return began } // no hour ends meanwhile
 	counts := tally.New(tally.Deps{Publisher: producer, Log: log, Metrics: registry, Now: now})
 	edge := ingest.New(ingest.Deps{
-		Access: sites, Salts: salt.New(sites, log, now), Publisher: producer, Metrics: registry, Enrich: enricher, Tally: counts, Now: now,
+		Access: sites, Salts: salt.New(sites, log, now), Publisher: producer, Metrics: registry, Enrich: enricher,
+		Tally: counts, Now: now,
 	})
 	send := func(key, site, agent, body string, from string) {
 		_, _ = edge.Accept(t.Context(), ingest.Request{ // rejected or not
@@ -116,7 +126,9 @@ func TestHealthTellsWhatBecameOfEveryEvent(t *testing.T) {
 	if err := counts.Run(ended); err != nil {
 		t.Fatal(err)
 	}
-	for topic, group := range map[string]string{record.TopicEvents: s.Sink.Group, record.TopicIngestion: s.Sink.Group + "-told"} {
+	for topic, group := range map[string]string{
+		record.TopicEvents: s.Sink.Group, record.TopicIngestion: s.Sink.Group + "-told",
+	} {
 		stop := s.StartPipeline(t, topic, group)
 		s.CaughtUpPipeline(t, topic, group)
 		stop()
@@ -126,20 +138,23 @@ func TestHealthTellsWhatBecameOfEveryEvent(t *testing.T) {
 	const layout = "2006-01-02T15:04:05.000Z"
 	at, minute := began.Truncate(time.Hour).Format(layout), began.Truncate(time.Minute).Format(layout)
 	web1 := row{
-		"hour": at, "website_id": "web_1", "accepted": 4., "duplicates": 2., "refused": 2., "refusals": row{"VALIDATION_ERROR": 2.},
-		"bots": 3., "excluded": 1., "declined": 0., "dead_lettered": 1., "erased": 0., "last_seen": minute,
+		"hour": at, "website_id": "web_1", "accepted": 4., "duplicates": 2., "refused": 2.,
+		"refusals": row{"VALIDATION_ERROR": 2.},
+		"bots":     3., "excluded": 1., "declined": 0., "dead_lettered": 1., "erased": 0., "last_seen": minute,
 	}
 	web2 := row{
-		"hour": at, "website_id": "web_2", "accepted": 0., "duplicates": 0., "refused": 1., "refusals": row{"ACCESS_DENIED": 1.},
-		"bots": 0., "excluded": 0., "declined": 2., "dead_lettered": 0., "erased": 0., "last_seen": minute,
+		"hour": at, "website_id": "web_2", "accepted": 0., "duplicates": 0., "refused": 1.,
+		"refusals": row{"ACCESS_DENIED": 1.},
+		"bots":     0., "excluded": 0., "declined": 2., "dead_lettered": 0., "erased": 0., "last_seen": minute,
 	}
 	org := row{
 		"hour": at, "website_id": "org_1", "accepted": 1., "duplicates": 0., "refused": 0., "refusals": row{},
 		"bots": 0., "excluded": 0., "declined": 0., "dead_lettered": 0., "erased": 0., "last_seen": minute,
 	}
-	runner := clickhouse.NewRunner(s.ClickHouse, clickhouse.RunnerConfig{Connections: 2})
+	runner := query.NewRunner(s.ClickHouse, query.RunnerConfig{Connections: 2})
 	t.Cleanup(runner.Close)
-	engine := analytics.NewEngine(analytics.Config{}, analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: runner})
+	engine := analytics.NewEngine(analytics.Config{},
+		analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: runner})
 	for _, tc := range []struct {
 		subject analytics.Subject
 		want    []row

@@ -9,10 +9,11 @@ import (
 	"github.com/millrace/millrace/tests/harness"
 )
 
-// operator runs a command of millrace links.
-func (s *stage) operator(t *testing.T, args ...string) {
+// runOperator runs a command of millrace links.
+func (s *stage) runOperator(t *testing.T, args ...string) {
 	t.Helper()
-	args = append([]string{"links"}, append(args, "--store.url="+string(s.settings.Store.URL), "--link.public_url=https://go.example")...)
+	args = append([]string{"links"},
+		append(args, "--store.url="+string(s.settings.Store.URL), "--link.public_url=https://go.example")...)
 	if out, err := exec.CommandContext(t.Context(), harness.Binary(t, "millrace"), args...).CombinedOutput(); err != nil {
 		t.Fatalf("millrace %q: %v\n%s", args, err, out)
 	}
@@ -36,14 +37,14 @@ func TestABlockIsSeenEverywhereAtOnce(t *testing.T) {
 	s.create(t, link.Fields{Slug: new("good")})
 	leads(t, atOnce, v, edges, "bait", "https://www.evil.example/login")
 	for _, target := range []string{"https://go.example/BAIT?qr=1", "evil.example"} {
-		s.operator(t, "block", target, "--reason", "phishing")
+		s.runOperator(t, "block", target, "--reason", "phishing")
 		leads(t, atOnce, v, edges, "bait", "")
 		s.is(t, "bait", link.Blocked)
 		s.is(t, "good", link.Active)
 		if a := v.get(t, edges[0]+"/good"); a.status != http.StatusFound {
 			t.Errorf("another one, with %s blocked: %d", target, a.status)
 		}
-		s.operator(t, "unblock", target)
+		s.runOperator(t, "unblock", target)
 		leads(t, atOnce, v, edges, "bait", "https://www.evil.example/login")
 		s.is(t, "bait", link.Active)
 	}

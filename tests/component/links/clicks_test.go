@@ -46,7 +46,8 @@ func TestClicksAreInTheTopicAndTellNobodysAddress(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range s.clicks(t, visits) {
 		text := string(r.Value)
-		if string(r.Key) != l.ID || !strings.Contains(text, `"organization":"`+s.organizationID+`"`) || !strings.Contains(text, `"isQr":true`) || !strings.Contains(text, "news.example") {
+		if string(r.Key) != l.ID || !strings.Contains(text, `"organization":"`+s.organizationID+`"`) ||
+			!strings.Contains(text, `"isQr":true`) || !strings.Contains(text, "news.example") {
 			t.Errorf("key %q, click %s", r.Key, text)
 		}
 		for _, told := range []string{v.addr, "Mozilla", "AppleWebKit", "private"} {

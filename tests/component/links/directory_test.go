@@ -19,7 +19,8 @@ import (
 func (s *stage) announce(t *testing.T) {
 	t.Helper()
 	if err := s.db.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error {
-		return tx.Announce(ctx, control.Change{Kind: control.Link, ID: "dom_1", OrganizationID: s.organizationID, Version: 1, At: time.Now()})
+		return tx.Announce(ctx,
+			control.Change{Kind: control.Link, ID: "dom_1", OrganizationID: s.organizationID, Version: 1, At: time.Now()})
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func TestDomainsAndBlocksAreSeenEverywhereAtOnce(t *testing.T) {
 					return err
 				}
 				if a.status != status || a.location != location {
-					return fmt.Errorf("%s: edge %d: %s%s: %d to %q, want %d to %q", when, i, host, path, a.status, a.location, status, location)
+					return fmt.Errorf("%s: edge %d: %s%s: %d to %q, want %d to %q",
+						when, i, host, path, a.status, a.location, status, location)
 				}
 			}
 			return nil

@@ -39,13 +39,15 @@ func TestADomainThatDNSProvesServesAtOnce(t *testing.T) {
 					return err
 				}
 				if a.status != status || a.location != location {
-					return fmt.Errorf("%s: edge %d: %s: %d to %q, want %d to %q", when, i, path, a.status, a.location, status, location)
+					return fmt.Errorf("%s: edge %d: %s: %d to %q, want %d to %q",
+						when, i, path, a.status, a.location, status, location)
 				}
 			}
 			return nil
 		})
 	}
-	d, err := links.CreateDomain(ctx, by, s.organizationID, own, true, link.DomainFields{RootURL: new("https://acme.example/")})
+	d, err := links.CreateDomain(ctx, by, s.organizationID, own, true,
+		link.DomainFields{RootURL: new("https://acme.example/")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,13 +71,15 @@ func TestADomainThatDNSProvesServesAtOnce(t *testing.T) {
 		t.Errorf("with a record: %+v", got)
 	}
 	expect("verified", "/", http.StatusFound, "https://acme.example/")
-	l, err := links.Create(ctx, by, s.organizationID, link.Fields{URL: new("https://acme.example/sale"), Domain: new(own), Slug: new("Sale/Grün")})
+	l, err := links.Create(ctx, by, s.organizationID,
+		link.Fields{URL: new("https://acme.example/sale"), Domain: new(own), Slug: new("Sale/Grün")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	expect("with a link", "/Sale/Gr%C3%BCn", http.StatusFound, "https://acme.example/sale")
 	expect("in another case", "/sale/Gr%C3%BCn", http.StatusNotFound, "")
-	if _, err := links.UpdateDomain(ctx, by, domain, link.DomainFields{NotFoundURL: new("https://acme.example/404")}); err != nil {
+	if _, err := links.UpdateDomain(ctx, by, domain,
+		link.DomainFields{NotFoundURL: new("https://acme.example/404")}); err != nil {
 		t.Fatal(err)
 	}
 	expect("changed", "/none", http.StatusFound, "https://acme.example/404")

@@ -47,13 +47,15 @@ func TestAChangeIsSeenEverywhereAtOnce(t *testing.T) {
 	l := s.create(t, link.Fields{Slug: new("summer")})
 	leads(t, atOnce, v, edges, "Summer", "https://target.example/summer")
 
-	l, err := s.links.Update(t.Context(), audit.BySystem(), managed.Target{OrganizationID: s.organizationID, Ref: l.ID}, link.Fields{URL: new("https://b.example/x")})
+	l, err := s.links.Update(t.Context(), audit.BySystem(), managed.Target{OrganizationID: s.organizationID, Ref: l.ID},
+		link.Fields{URL: new("https://b.example/x")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	leads(t, atOnce, v, edges, "summer", "https://b.example/x")
 
-	if _, err := s.links.Delete(t.Context(), audit.BySystem(), managed.Target{OrganizationID: s.organizationID, Ref: l.ID}); err != nil {
+	if _, err := s.links.Delete(t.Context(), audit.BySystem(),
+		managed.Target{OrganizationID: s.organizationID, Ref: l.ID}); err != nil {
 		t.Fatal(err)
 	}
 	leads(t, atOnce, v, edges, "summer", "")
@@ -90,7 +92,8 @@ func TestAPasswordOpensALinkOnEveryEdge(t *testing.T) {
 	v := newVisitor(t, "198.51.100.3")
 	s.create(t, link.Fields{Slug: new("vault"), Password: new("open sesame")})
 	try := func(edge, password string) response {
-		a, err := v.ask(t.Context(), http.MethodPost, edge+"/vault?x=1", "password="+password, "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html")
+		a, err := v.ask(t.Context(), http.MethodPost, edge+"/vault?x=1", "password="+password, "Content-Type",
+			"application/x-www-form-urlencoded", "Accept", "text/html")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +122,8 @@ func TestAPasswordOpensALinkOnEveryEdge(t *testing.T) {
 	}
 	l, err := s.links.Get(t.Context(), link.Ref{OrganizationID: s.organizationID, Slug: "vault"})
 	if err == nil {
-		_, err = s.links.Update(t.Context(), audit.BySystem(), managed.Target{OrganizationID: s.organizationID, Ref: l.ID}, link.Fields{Password: new("another one")})
+		_, err = s.links.Update(t.Context(), audit.BySystem(), managed.Target{OrganizationID: s.organizationID, Ref: l.ID},
+			link.Fields{Password: new("another one")})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +153,8 @@ func TestWhoGuessesSlugsIsHeldBack(t *testing.T) {
 		}
 	}
 	neighbour := newVisitor(t, "2001:db8:0:1::2")
-	if a := neighbour.get(t, e+"/guess-61"); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || !strings.Contains(a.body, "Too many") {
+	if a := neighbour.get(t, e+"/guess-61"); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" ||
+		!strings.Contains(a.body, "Too many") {
 		t.Errorf("one more: %d: %s", a.status, a.body)
 	}
 	if a := newVisitor(t, "2001:db8:0:2::1").get(t, e+"/guess-61"); a.status != http.StatusNotFound {

@@ -73,7 +73,12 @@ func newStage(t *testing.T, storeURL string) *stage {
 	s.organizationID = o.ID
 	s.links = link.NewService(
 		link.Rules{Schemes: s.settings.Link.Schemes, PublicURL: "https://go.example", MaxLinks: 1000},
-		link.Deps{Store: s.db, Folders: s.db, Domains: s.db, Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1})},
+		link.Deps{
+			Store:     s.db,
+			Folders:   s.db,
+			Domains:   s.db,
+			Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}),
+		},
 	)
 	return s
 }
@@ -81,11 +86,12 @@ func newStage(t *testing.T, storeURL string) *stage {
 // relay tells of changes until the test ends.
 func (s *stage) relay(t *testing.T) *stage {
 	t.Helper()
-	run(t, patient, func(_ context.Context, tel *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
-		f, changes := propagation.Follow("relay", s.settings, tel, r, nil)
-		components, err := propagation.Relay("relay", s.settings, tel, s.db, f)
-		return append(components, changes), err
-	})
+	run(t, patient,
+		func(_ context.Context, tel *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+			f, changes := propagation.Follow("relay", s.settings, tel, r, nil)
+			components, err := propagation.Relay("relay", s.settings, tel, s.db, f)
+			return append(components, changes), err
+		})
 	return s
 }
 
@@ -97,9 +103,10 @@ func (s *stage) edge(t *testing.T, change func(*config.Settings)) string {
 	if change != nil {
 		change(&own)
 	}
-	run(t, own.Shutdown.Grace, func(ctx context.Context, tel *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
-		return edge.Components(ctx, own, tel, r)
-	})
+	run(t, own.Shutdown.Grace,
+		func(ctx context.Context, tel *telemetry.Telemetry, r *lifecycle.Readiness) ([]lifecycle.Component, error) {
+			return edge.Components(ctx, own, tel, r)
+		})
 	return "http://" + own.Link.Listen
 }
 
@@ -107,7 +114,10 @@ func (s *stage) edge(t *testing.T, change func(*config.Settings)) string {
 const hasty = 100 * time.Millisecond
 
 // run runs parts until the test ends, and returns when all of them are ready.
-func run(t *testing.T, grace time.Duration, build func(context.Context, *telemetry.Telemetry, *lifecycle.Readiness) ([]lifecycle.Component, error)) {
+func run(t *testing.T, grace time.Duration, build func(context.Context, *telemetry.Telemetry, *lifecycle.Readiness) (
+	[]lifecycle.Component, error,
+),
+) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	tel, readiness := telemetry.Discard(), &lifecycle.Readiness{}
@@ -118,7 +128,9 @@ func run(t *testing.T, grace time.Duration, build func(context.Context, *telemet
 	}
 	started, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- lifecycle.Run(ctx, lifecycle.Options{Log: tel.Log, Readiness: readiness, OnReady: func() { close(started) }, Grace: grace}, components...)
+		ended <- lifecycle.Run(ctx,
+			lifecycle.Options{Log: tel.Log, Readiness: readiness, OnReady: func() { close(started) }, Grace: grace},
+			components...)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -170,7 +182,9 @@ func newVisitor(t *testing.T, addr string) *visitor {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &visitor{addr, &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &visitor{addr, &http.Client{
+		Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 }
 
 func (v *visitor) ask(ctx context.Context, method, url, body string, header ...string) (response, error) {
@@ -179,7 +193,8 @@ func (v *visitor) ask(ctx context.Context, method, url, body string, header ...s
 		return response{}, err
 	}
 	req.Header.Set("X-Forwarded-For", v.addr)
-	req.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36")
+	req.Header.Set("User-Agent",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36")
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}

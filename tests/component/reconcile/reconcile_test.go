@@ -15,8 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) { clickhousetest.Main(m) }
 type watch struct {
 	*ledger.Reconciler
 
-	store    *clickhouse.LedgerStore
+	store    *ledgerstore.Store
 	registry *prometheus.Registry
 	log      strings.Builder
 }
@@ -41,14 +42,15 @@ const settle = time.Millisecond
 
 func newWatch(t *testing.T, s *stage.Stage) *watch {
 	t.Helper()
-	w := &watch{store: clickhouse.NewLedgerStore(s.ClickHouse), registry: prometheus.NewRegistry()}
+	w := &watch{store: ledgerstore.NewStore(s.ClickHouse), registry: prometheus.NewRegistry()}
 	t.Cleanup(func() { w.store.Close() })
-	inserter := clickhouse.NewInserter(s.ClickHouse, "")
+	inserter := insert.NewInserter(s.ClickHouse, "")
 	t.Cleanup(func() { inserter.Close() })
 	var err error
 	w.Reconciler, err = ledger.New(ledger.Config{Interval: time.Minute, Settle: settle, Pairs: 1000}, ledger.Deps{
-		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Metrics: w.registry, Store: w.store, Remembered: inserter.InsertTokenMemory,
-		Settled: func() []ledger.Settled { return positions(t, s, w.store) },
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)), Metrics: w.registry, Store: w.store,
+		Remembered: inserter.InsertTokenMemory,
+		Settled:    func() []ledger.Settled { return positions(t, s, w.store) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +59,7 @@ func newWatch(t *testing.T, s *stage.Stage) *watch {
 }
 
 // positions are what a sink that has stored everything would tell.
-func positions(t *testing.T, s *stage.Stage, store *clickhouse.LedgerStore) []ledger.Settled {
+func positions(t *testing.T, s *stage.Stage, store *ledgerstore.Store) []ledger.Settled {
 	t.Helper()
 	id, _, err := s.Offsets.Describe(t.Context(), record.TopicEvents)
 	if err != nil {
@@ -78,8 +80,8 @@ func positions(t *testing.T, s *stage.Stage, store *clickhouse.LedgerStore) []le
 	return all
 }
 
-// rounds makes rounds until no pair waits and listed days were looked at twice.
-func (w *watch) rounds(t *testing.T) {
+// runRounds makes rounds until no pair waits and listed days were looked at twice.
+func (w *watch) runRounds(t *testing.T) {
 	t.Helper()
 	n := 0
 	testkit.Eventually(t, time.Minute, func() error {
@@ -112,7 +114,8 @@ func (w *watch) metric(t *testing.T, name string) float64 {
 func (w *watch) finds(t *testing.T, gaps, overlaps, miscounts, lost, dirty float64) {
 	t.Helper()
 	want := map[string]float64{
-		"gap_offsets": gaps, "overlaps_total": overlaps, "miscounts_total": miscounts, "lost_offsets_total": lost, "dirty_days": dirty, "behind_offsets": 0,
+		"gap_offsets": gaps, "overlaps_total": overlaps, "miscounts_total": miscounts, "lost_offsets_total": lost,
+		"dirty_days": dirty, "behind_offsets": 0,
 	}
 	got := map[string]float64{}
 	for name := range want {
@@ -127,7 +130,13 @@ func several(from, to int) []stage.Event {
 	noon := time.Now().UTC().Truncate(24 * time.Hour).Add(-12 * time.Hour)
 	var all []stage.Event
 	for i := from; i < to; i++ {
-		all = append(all, stage.Event{ID: fmt.Sprint("e", i), Owner: fmt.Sprint("web_", i%2), Partition: int32(i % 2), At: noon.AddDate(0, 0, -(i / 2 % 2))})
+		all = append(all,
+			stage.Event{
+				ID:        fmt.Sprint("e", i),
+				Owner:     fmt.Sprint("web_", i%2),
+				Partition: int32(i % 2),
+				At:        noon.AddDate(0, 0, -(i / 2 % 2)),
+			})
 	}
 	return all
 }
@@ -140,7 +149,7 @@ func TestASinksLedgerIsInOrder(t *testing.T) {
 	s.Produce(t, stage.Event{ID: "no event", Broken: true})
 	s.Store(t)
 	w := newWatch(t, s)
-	w.rounds(t)
+	w.runRounds(t)
 	w.finds(t, 0, 0, 0, 0, 0)
 	if rate := w.metric(t, "millrace_sink_inserts_per_second"); rate <= 0 {
 		t.Errorf("%v inserts a second", rate)
@@ -150,10 +159,10 @@ func TestASinksLedgerIsInOrder(t *testing.T) {
 	}
 	s.Produce(t, several(60, 80)...)
 	s.Store(t)
-	w.rounds(t)
+	w.runRounds(t)
 	w.finds(t, 0, 0, 0, 0, 0)
 	again := newWatch(t, s) // from the marks of the first one
-	again.rounds(t)
+	again.runRounds(t)
 	again.finds(t, 0, 0, 0, 0, 0)
 	if n := testutil.CollectAndCount(w.registry, "millrace_reconciler_rounds_total"); n != 1 {
 		t.Errorf("rounds have %d outcomes, want only done", n)
@@ -170,27 +179,38 @@ func TestTheReconcilerFindsWhatWasDoneByHand(t *testing.T) {
 			sql: []string{"DELETE FROM ingest_ledger WHERE partition = 1 AND first = 10"}, gaps: 10,
 		},
 		"an entry overlaps": {
-			sql:      []string{"INSERT INTO ingest_ledger SELECT * REPLACE (first + 5 AS first, stored - 5 AS stored) FROM (SELECT * FROM ingest_ledger WHERE partition = 1 AND first = 10)"},
+			sql: []string{"INSERT INTO ingest_ledger SELECT * REPLACE (first + 5 AS first, stored - 5 AS stored) FROM " +
+				"(SELECT * FROM ingest_ledger WHERE partition = 1 AND first = 10)"},
 			overlaps: 1,
 		},
 		"an entry miscounts": {
 			sql: []string{
-				"CREATE TABLE was AS ingest_ledger ENGINE = Memory", "INSERT INTO was SELECT * FROM ingest_ledger WHERE partition = 1 AND first = 10",
-				"DELETE FROM ingest_ledger WHERE partition = 1 AND first = 10", "INSERT INTO ingest_ledger SELECT * REPLACE (stored - 1 AS stored) FROM was",
+				"CREATE TABLE was AS ingest_ledger ENGINE = Memory",
+				"INSERT INTO was SELECT * FROM ingest_ledger WHERE partition = 1 AND first = 10",
+				"DELETE FROM ingest_ledger WHERE partition = 1 AND first = 10",
+				"INSERT INTO ingest_ledger SELECT * REPLACE (stored - 1 AS stored) FROM was",
 			},
 			miscounts: 1,
 		},
 		"an entry says that its records were gone": {
 			sql: []string{
-				"CREATE TABLE was AS ingest_ledger ENGINE = Memory", "INSERT INTO was SELECT * FROM ingest_ledger WHERE partition = 1 AND first = 10",
+				"CREATE TABLE was AS ingest_ledger ENGINE = Memory",
+				"INSERT INTO was SELECT * FROM ingest_ledger WHERE partition = 1 AND first = 10",
 				"DELETE FROM ingest_ledger WHERE partition = 1 AND first = 10",
 				"INSERT INTO ingest_ledger SELECT * REPLACE ('gap' AS kind, 0 AS stored, stored AS skipped) FROM was",
 			},
 			lost: 10,
 		},
-		"a row is deleted":            {sql: []string{"DELETE FROM events WHERE _partition = 1 AND _offset = 12"}, days: 1},
-		"a rollup's day is deleted":   {sql: []string{"DELETE FROM events_15m WHERE owner_id = 'web_0' AND event_date = (SELECT max(event_date) FROM events)"}, days: 1},
-		"rows are inserted once more": {sql: []string{"INSERT INTO events SELECT * REPLACE (received_at_inv - 1 AS received_at_inv) FROM events"}, days: 4},
+		"a row is deleted": {sql: []string{"DELETE FROM events WHERE _partition = 1 AND _offset = 12"}, days: 1},
+		"a rollup's day is deleted": {
+			sql: []string{
+				"DELETE FROM events_15m WHERE owner_id = 'web_0' AND event_date = (SELECT max(event_date) FROM events)",
+			},
+			days: 1,
+		},
+		"rows are inserted once more": {
+			sql: []string{"INSERT INTO events SELECT * REPLACE (received_at_inv - 1 AS received_at_inv) FROM events"}, days: 4,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -201,7 +221,7 @@ func TestTheReconcilerFindsWhatWasDoneByHand(t *testing.T) {
 				s.Run(t, sql)
 			}
 			w := newWatch(t, s)
-			w.rounds(t)
+			w.runRounds(t)
 			w.finds(t, tt.gaps, tt.overlaps, tt.miscounts, tt.lost, tt.days)
 		})
 	}
@@ -216,10 +236,10 @@ func TestAViewThatIsHealedTakesItsDayOffTheList(t *testing.T) {
 	s.Run(t, "INSERT INTO was SELECT * FROM events_1d WHERE owner_id = 'web_1'")
 	s.Run(t, "DELETE FROM events_1d WHERE owner_id = 'web_1'")
 	w := newWatch(t, s)
-	w.rounds(t)
+	w.runRounds(t)
 	w.finds(t, 0, 0, 0, 0, 2)
 	s.Run(t, "INSERT INTO events_1d SELECT * FROM was")
-	w.rounds(t)
+	w.runRounds(t)
 	w.finds(t, 0, 0, 0, 0, 0)
 }
 
@@ -230,8 +250,8 @@ func TestAReplayFindsNoGapsAndItsDaysStayListed(t *testing.T) {
 	s := stage.New(t)
 	s.Produce(t, several(0, 60)...)
 	s.Store(t)
-	newWatch(t, s).rounds(t)
-	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	newWatch(t, s).runRounds(t)
+	store := ledgerstore.NewStore(s.ClickHouse)
 	t.Cleanup(func() { store.Close() })
 	pipeline := repair.Pipeline{Topic: record.TopicEvents, Group: s.Sink.Group}
 	moves, err := repair.Replay(t.Context(), repair.ReplayDeps{Groups: s.Offsets, Log: s.Offsets, Store: store},
@@ -240,18 +260,19 @@ func TestAReplayFindsNoGapsAndItsDaysStayListed(t *testing.T) {
 		t.Fatalf("moved: %+v, %v", moves, err)
 	}
 	w := newWatch(t, s)
-	w.rounds(t)
+	w.runRounds(t)
 	w.finds(t, 0, 0, 0, 0, 2)
 	s.Produce(t, several(60, 80)...)
 	s.Store(t)
 	w = newWatch(t, s)
-	w.rounds(t)
+	w.runRounds(t)
 	w.finds(t, 0, 0, 0, 0, 2)
 	s.Run(t, "DELETE FROM ingest_ledger WHERE partition = 1 AND epoch = 2 AND first = 5")
 	s.Run(t, "TRUNCATE TABLE ingest_marks")
-	s.Run(t, "INSERT INTO ingest_marks (topic, topic_id, partition, epoch, mark) SELECT DISTINCT topic, topic_id, partition, 2, 5 FROM ingest_ledger WHERE partition = 1")
+	s.Run(t, "INSERT INTO ingest_marks (topic, topic_id, partition, epoch, mark) SELECT DISTINCT topic, topic_id, "+
+		"partition, 2, 5 FROM ingest_ledger WHERE partition = 1")
 	w = newWatch(t, s)
-	w.rounds(t)
+	w.runRounds(t)
 	if got := w.metric(t, "millrace_reconciler_gap_offsets"); got == 0 {
 		t.Error("the first range of a replay is gone, and no gap is found")
 	}
@@ -269,7 +290,8 @@ func TestSlicesOfAnySizeCountTheSame(t *testing.T) {
 	s := stage.New(t)
 	s.Produce(t, several(0, 9)...)
 	s.Produce(t, several(0, 12)...)
-	s.Produce(t, stage.Event{ID: "no event", Broken: true}, stage.Event{ID: "no event"}) // of which the second is taken for a duplicate
+	// of which the second is taken for a duplicate
+	s.Produce(t, stage.Event{ID: "no event", Broken: true}, stage.Event{ID: "no event"})
 	s.Store(t)
 	for _, sql := range []string{
 		"DELETE FROM events WHERE event_id = 'e7'", // is in the topic twice
@@ -277,9 +299,11 @@ func TestSlicesOfAnySizeCountTheSame(t *testing.T) {
 	} {
 		s.Run(t, sql)
 	}
-	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	store := ledgerstore.NewStore(s.ClickHouse)
 	t.Cleanup(func() { store.Close() })
-	want := verify.Day{Date: "total", InTopic: 23, Distinct: 14, InBase: 11, Missing: 1, Unexpected: 1, DeadLettered: 2, Rollups: 1}
+	want := verify.Day{
+		Date: "total", InTopic: 23, Distinct: 14, InBase: 11, Missing: 1, Unexpected: 1, DeadLettered: 2, Rollups: 1,
+	}
 	for _, size := range []int64{1, 3, 1000} {
 		o := options(s)
 		o.SliceRecords = size
@@ -316,7 +340,7 @@ func TestVerifyBesideARunningSink(t *testing.T) {
 	stop := s.Start(t)
 	defer stop()
 	s.CaughtUp(t)
-	store := clickhouse.NewLedgerStore(s.ClickHouse)
+	store := ledgerstore.NewStore(s.ClickHouse)
 	t.Cleanup(func() { store.Close() })
 	batches := 16
 	if testkit.Strict() {

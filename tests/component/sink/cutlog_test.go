@@ -30,7 +30,7 @@ func TestAPlanIsNotCarriedOutWithTheRecordsOfAnotherLog(t *testing.T) {
 		if lost { // c and d were others then
 			madeOf = before
 		}
-		s.plan(t, [2]int64{0, 3}, madeOf)
+		s.commitPlan(t, [2]int64{0, 3}, madeOf)
 		registry := prometheus.NewRegistry()
 		stop, wait := s.startWith(t, nil, registry)
 		if lost {
@@ -55,14 +55,15 @@ func (s *stage) ledBy(t *testing.T, ids ...string) (epoch int32) {
 	t.Helper()
 	epoch = s.cluster.PartitionInfo(record.TopicEvents, 0).Epoch
 	s.produce(t, ids...)
-	if err := s.cluster.MoveTopicPartition(record.TopicEvents, 0, 0); err != nil { // to the same broker, which is another term
+	// to the same broker, which is another term
+	if err := s.cluster.MoveTopicPartition(record.TopicEvents, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	return epoch
 }
 
-// plan commits an open plan of the first partition.
-func (s *stage) plan(t *testing.T, span [2]int64, leader int32) {
+// commitPlan commits an open plan of the first partition.
+func (s *stage) commitPlan(t *testing.T, span [2]int64, leader int32) {
 	t.Helper()
 	offsets, err := kafka.NewOffsets(s.kafka, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -57,7 +57,8 @@ func TestABackfillDoesNotHoldLiveEventsUp(t *testing.T) {
 	const old, live = 3000, 300
 	var events []scene.Event
 	for n := range old {
-		events = append(events, scene.Event{ID: fmt.Sprint("old-", n), Topic: record.TopicEventsBackfill, At: time.Now().AddDate(0, -n%3, 0)})
+		events = append(events,
+			scene.Event{ID: fmt.Sprint("old-", n), Topic: record.TopicEventsBackfill, At: time.Now().AddDate(0, -n%3, 0)})
 	}
 	s.Produce(t, events...)
 	runDaemon(t, settings)
@@ -85,7 +86,9 @@ func TestABackfillDoesNotHoldLiveEventsUp(t *testing.T) {
 	if got := backfilled(); got == old {
 		t.Error("the backfill was over before the live events came; the test shows nothing")
 	}
-	for group, topic := range map[string]string{s.Sink.Group: record.TopicEvents, kafka.BackfillGroup(s.Sink.Group): record.TopicEventsBackfill} {
+	for group, topic := range map[string]string{
+		s.Sink.Group: record.TopicEvents, kafka.BackfillGroup(s.Sink.Group): record.TopicEventsBackfill,
+	} {
 		testkit.Eventually(t, time.Minute, func() error {
 			committed, err := s.Offsets.Committed(t.Context(), group, topic)
 			if err == nil && len(committed) == 0 {

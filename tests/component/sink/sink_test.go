@@ -24,6 +24,9 @@ import (
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/contract/record"
@@ -53,7 +56,7 @@ func newStage(t *testing.T) *stage {
 // newStageOf is newStage with so many partitions of each topic.
 func newStageOf(t *testing.T, partitions int) *stage {
 	t.Helper()
-	s := &stage{clickhouse: clickhousetest.Migrated(t, clickhouse.Migrate), sink: config.Default().Sink}
+	s := &stage{clickhouse: clickhousetest.Migrated(t, schema.Migrate), sink: config.Default().Sink}
 	s.cluster, s.kafka = kafkatest.Cluster(t)
 	s.kafka.Partitions = partitions
 	s.sink.MaxRows, s.sink.MaxWait = 700, 20*time.Millisecond
@@ -109,17 +112,19 @@ func (s *stage) startWith(
 ) (stop func(), wait func() error) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	consumer, err := kafka.NewConsumer(s.kafka, s.sink, []string{record.TopicEvents}, kafka.ConsumerDeps{Client: "sink", Log: log, Metrics: registry})
+	consumer, err := kafka.NewConsumer(s.kafka, s.sink, []string{record.TopicEvents},
+		kafka.ConsumerDeps{Client: "sink", Log: log, Metrics: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if inserter == nil {
 		inserter = s.inserter(t)
 	}
-	ledger := clickhouse.NewLedger(s.clickhouse)
+	ledger := ledgerstore.NewLedger(s.clickhouse)
 	t.Cleanup(func() { ledger.Close() })
 	snk, err := sink.New(s.sink, sink.Deps{
-		Log: log, Metrics: registry, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer, Ledger: ledger,
+		Log: log, Metrics: registry, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer,
+		Ledger: ledger,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -130,9 +135,9 @@ func (s *stage) startWith(
 	return cancel, sync.OnceValue(func() error { return <-done })
 }
 
-func (s *stage) inserter(t *testing.T) *clickhouse.Inserter {
+func (s *stage) inserter(t *testing.T) *insert.Inserter {
 	t.Helper()
-	i := clickhouse.NewInserter(s.clickhouse, "")
+	i := insert.NewInserter(s.clickhouse, "")
 	t.Cleanup(func() { i.Close() })
 	return i
 }
@@ -368,7 +373,8 @@ func TestADeadLetterKeepsTheRecordAndSaysWhere(t *testing.T) {
 		t.Errorf("%d rows, want the good one", got)
 	}
 
-	reader, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Brokers...), kgo.ConsumeTopics(kafka.TopicName(s.kafka, record.TopicEvents+kafka.DeadLetterSuffix)))
+	reader, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Brokers...),
+		kgo.ConsumeTopics(kafka.TopicName(s.kafka, record.TopicEvents+kafka.DeadLetterSuffix)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,7 +389,8 @@ func TestADeadLetterKeepsTheRecordAndSaysWhere(t *testing.T) {
 	}
 	for key, want := range map[string]string{
 		"x": "kept", deadletter.HeaderReason: string(deadletter.ReasonHeaders), deadletter.HeaderTopic: record.TopicEvents,
-		deadletter.HeaderPartition: strconv.Itoa(int(bad.Partition)), deadletter.HeaderOffset: strconv.FormatInt(bad.Offset, 10),
+		deadletter.HeaderPartition: strconv.Itoa(int(bad.Partition)),
+		deadletter.HeaderOffset:    strconv.FormatInt(bad.Offset, 10),
 	} {
 		if got[key] != want {
 			t.Errorf("header %s is %q, want %q", key, got[key], want)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
@@ -25,7 +25,7 @@ type webScene struct {
 	*scene.Stage
 
 	settings config.Settings
-	store    *clickhouse.LedgerStore
+	store    *ledgerstore.Store
 }
 
 func newWebScene(t *testing.T) *webScene {
@@ -33,7 +33,7 @@ func newWebScene(t *testing.T) *webScene {
 	s := &webScene{Stage: scene.New(t), settings: config.Default()}
 	s.settings.Kafka, s.settings.ClickHouse, s.settings.Sink = s.Kafka, s.ClickHouse, s.Sink
 	s.settings.Sink.Lanes = []string{"web", "clicks", "exposures"}
-	s.store = clickhouse.NewLedgerStore(s.ClickHouse)
+	s.store = ledgerstore.NewStore(s.ClickHouse)
 	t.Cleanup(func() { _ = s.store.Close() })
 	return s
 }
@@ -90,7 +90,10 @@ func TestEveryTopicBesidesEventsIsStoredOnce(t *testing.T) {
 	for _, topic := range besides {
 		var all []scene.Event
 		for n := range events {
-			e := scene.Event{ID: fmt.Sprint("e-", n), Topic: topic, Partition: int32(n % 2), Owner: fmt.Sprint("web_", n%2), Profile: fmt.Sprint("u", n%4)}
+			e := scene.Event{
+				ID: fmt.Sprint("e-", n), Topic: topic, Partition: int32(n % 2), Owner: fmt.Sprint("web_", n%2),
+				Profile: fmt.Sprint("u", n%4),
+			}
 			all = append(all, e, e)
 		}
 		s.Produce(t, all[:events]...)
@@ -100,10 +103,14 @@ func TestEveryTopicBesidesEventsIsStoredOnce(t *testing.T) {
 	}
 	s.stored(t)
 	once := map[string]uint64{
-		"count() FROM vitals": events, "count() FROM errors": events, "count() FROM identities": events, "count() FROM ingestion_1m": events,
-		"count() FROM clicks": events, "count() FROM flag_exposures": events, "sum(clicks) FROM clicks_1d WHERE dimension = 'target'": events,
-		"sum(samples) FROM vitals_15m": events, "sum(events) FROM errors_15m": events, "sum(events) FROM ingestion_1m": 2 * events,
-		"uniqExact(owner_id, profile_id) FROM profiles": 4, "count() FROM profile_traits FINAL": 4, "count() FROM aliases FINAL": events,
+		"count() FROM vitals": events, "count() FROM errors": events, "count() FROM identities": events,
+		"count() FROM ingestion_1m": events,
+		"count() FROM clicks":       events, "count() FROM flag_exposures": events,
+		"sum(clicks) FROM clicks_1d WHERE dimension = 'target'": events,
+		"sum(samples) FROM vitals_15m":                          events, "sum(events) FROM errors_15m": events,
+		"sum(events) FROM ingestion_1m":                 2 * events,
+		"uniqExact(owner_id, profile_id) FROM profiles": 4, "count() FROM profile_traits FINAL": 4,
+		"count() FROM aliases FINAL": events,
 		"count() FROM events":        0,
 		"sum(events) FROM usage_1d":  2 * events,
 		"sum(total) FROM vitals_15m": 2 * events,
@@ -123,7 +130,8 @@ func TestEveryTopicBesidesEventsIsStoredOnce(t *testing.T) {
 	s.stored(t)
 	s.counts(t, map[string]uint64{
 		"count() FROM vitals FINAL": events, "count() FROM errors FINAL": events, "count() FROM identities FINAL": events,
-		"sum(events) FROM ingestion_1m FINAL": 2 * events, "count() FROM clicks FINAL": events, "count() FROM flag_exposures FINAL": events, "uniqExact(owner_id, profile_id) FROM profiles": 4,
+		"sum(events) FROM ingestion_1m FINAL": 2 * events, "count() FROM clicks FINAL": events,
+		"count() FROM flag_exposures FINAL": events, "uniqExact(owner_id, profile_id) FROM profiles": 4,
 		"count() FROM profile_traits FINAL": 4, "count() FROM aliases FINAL": events,
 		"sum(samples) FROM vitals_15m": 2 * events, "count() FROM rollup_dirty FINAL WHERE cleared = 0": 2,
 	})
@@ -135,14 +143,19 @@ func TestEveryTopicBesidesEventsIsStoredOnce(t *testing.T) {
 		pipelines = append(pipelines, s.pipeline(topic))
 	}
 	if _, err := repair.Rebuild(t.Context(), repair.RebuildDeps{
-		Pipelines: pipelines, Groups: s.Offsets, Log: s.Offsets, Store: s.store, Rollups: s.store, Done: func([]ledger.Listed) {},
+		Pipelines: pipelines, Groups: s.Offsets, Log: s.Offsets, Store: s.store, Rollups: s.store,
+		Done: func([]ledger.Listed) {},
 	}, false); err != nil {
 		t.Fatal(err)
 	}
 	if r := s.same(t); !r.Same() {
 		t.Errorf("after a rebuild: %+v %+v", r.Total, r.Examples)
 	}
-	s.counts(t, map[string]uint64{"sum(samples) FROM vitals_15m": events, "sum(events) FROM errors_15m": events, "sum(clicks) FROM clicks_1d WHERE dimension = 'target'": events})
+	s.counts(t, map[string]uint64{
+		"sum(samples) FROM vitals_15m":                          events,
+		"sum(events) FROM errors_15m":                           events,
+		"sum(clicks) FROM clicks_1d WHERE dimension = 'target'": events,
+	})
 }
 
 // What is not of its topic is a dead letter of that topic, and the others go on.
@@ -150,11 +163,13 @@ func TestARecordOfAnotherTopicIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	s := newWebScene(t)
 	for _, topic := range besides {
-		s.Produce(t, scene.Event{ID: "a", Topic: topic}, scene.Event{ID: "b", Topic: topic, Broken: true}, scene.Event{ID: "c", Topic: topic, As: record.TypeCustom})
+		s.Produce(t, scene.Event{ID: "a", Topic: topic}, scene.Event{ID: "b", Topic: topic, Broken: true},
+			scene.Event{ID: "c", Topic: topic, As: record.TypeCustom})
 	}
 	s.stored(t)
 	s.counts(t, map[string]uint64{
-		"count() FROM vitals": 1, "count() FROM errors": 1, "count() FROM identities": 1, "count() FROM ingestion_1m": 1, "count() FROM clicks": 1, "count() FROM flag_exposures": 1,
+		"count() FROM vitals": 1, "count() FROM errors": 1, "count() FROM identities": 1, "count() FROM ingestion_1m": 1,
+		"count() FROM clicks": 1, "count() FROM flag_exposures": 1,
 		"sum(dead_letters) FROM ingest_ledger": 12,
 	})
 	for _, topic := range besides {

@@ -111,11 +111,26 @@ func TestATapperReadsWhatItMayAndNothingElse(t *testing.T) {
 		{"writes to her topic", func(session) error {
 			return signIn(t, alice, kgo.DisableIdempotentWrite()).write(ctx, events)
 		}, kerr.TopicAuthorizationFailed},
-		{"begins to write without doubles", func(s session) error { return s.write(ctx, events) }, kerr.ClusterAuthorizationFailed},
-		{"reads another topic", func(s session) error { return s.read(ctx, record.TopicEventsBackfill) }, kerr.TopicAuthorizationFailed},
-		{"reads dead letters", func(s session) error { return s.read(ctx, events+kafka.DeadLetterSuffix) }, kerr.TopicAuthorizationFailed},
-		{"commits in the sink's group", func(s session) error { return s.commit(ctx, "millrace-sink", events) }, kerr.GroupAuthorizationFailed},
-		{"commits in bob's group", func(s session) error { return s.commit(ctx, "bob-1", events) }, kerr.GroupAuthorizationFailed},
+		{
+			"begins to write without doubles", func(s session) error { return s.write(ctx, events) },
+			kerr.ClusterAuthorizationFailed,
+		},
+		{
+			"reads another topic", func(s session) error { return s.read(ctx, record.TopicEventsBackfill) },
+			kerr.TopicAuthorizationFailed,
+		},
+		{
+			"reads dead letters", func(s session) error { return s.read(ctx, events+kafka.DeadLetterSuffix) },
+			kerr.TopicAuthorizationFailed,
+		},
+		{
+			"commits in the sink's group", func(s session) error { return s.commit(ctx, "millrace-sink", events) },
+			kerr.GroupAuthorizationFailed,
+		},
+		{
+			"commits in bob's group", func(s session) error { return s.commit(ctx, "bob-1", events) },
+			kerr.GroupAuthorizationFailed,
+		},
 		{"allows herself more", func(s session) error {
 			results, err := s.admin.CreateACLs(ctx, kadm.NewACLs().Allow("User:alice").AllowHosts().
 				Topics(events).Operations(kadm.OpWrite).ResourcePatternType(kadm.ACLPatternLiteral))

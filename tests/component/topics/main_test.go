@@ -74,7 +74,8 @@ type edge struct{ *ingest.Acceptor }
 func newEdge(t *testing.T, cfg config.Kafka) edge {
 	t.Helper()
 	log, reg := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	producer, err := kafka.NewProducer(cfg, kafka.ProducerDeps{Client: "test", Deadline: time.Minute, Log: log, Metrics: reg})
+	producer, err := kafka.NewProducer(cfg,
+		kafka.ProducerDeps{Client: "test", Deadline: time.Minute, Log: log, Metrics: reg})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func readAll(t *testing.T, cfg config.Kafka, n int, topics ...string) []*kgo.Rec
 	for i := range topics {
 		topics[i] = kafka.TopicName(cfg, topics[i])
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...), kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...), kgo.ConsumeTopics(topics...),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {
 		t.Fatal(err)
 	}

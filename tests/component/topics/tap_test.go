@@ -57,7 +57,8 @@ func TestTheExamplesForTappingTheTopicsRunAsPrinted(t *testing.T) {
 	}
 	s := harness.New(t, harness.Standalone, harness.Options{})
 	for n := range 5 {
-		s.MustTrack(t, fmt.Sprintf(`[{"name":"signup","eventId":"e-%d","properties":{"plan":"pro"}},{"name":"screen_view"}]`, n))
+		s.MustTrack(t,
+			fmt.Sprintf(`[{"name":"signup","eventId":"e-%d","properties":{"plan":"pro"}},{"name":"screen_view"}]`, n))
 	}
 	s.MustTrack(t, `{"name":"signup","eventId":"e-0","properties":{"plan":"pro"}}`) // a copy
 	here := strings.NewReplacer("127.0.0.1:9092", s.Kafka.Brokers[0], "127.0.0.1:8123", s.ClickHouseHTTP)
@@ -107,7 +108,8 @@ func (e example) run(t *testing.T, s *harness.System, text string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
-	if reads := e.language != "sql" || strings.HasPrefix(text, "SELECT"); reads && len(strings.TrimSpace(string(out))) == 0 {
+	if reads := e.language != "sql" || strings.HasPrefix(text, "SELECT"); reads &&
+		len(strings.TrimSpace(string(out))) == 0 {
 		return errors.New("printed nothing")
 	}
 	if n := strings.Count(string(out), `"id":"e-0"`); e.once && n != 1 {

@@ -16,7 +16,8 @@ func TestDashboardsAreComplete(t *testing.T) {
 		if b.Title == "" || b.Description == "" {
 			t.Errorf("%s: title %q, description %q", file, b.Title, b.Description)
 		}
-		if v := b.Templating.List; len(v) == 0 || v[0].Name != "datasource" || v[0].Type != "datasource" || v[0].Query != "prometheus" {
+		if v := b.Templating.List; len(v) == 0 || v[0].Name != "datasource" || v[0].Type != "datasource" ||
+			v[0].Query != "prometheus" {
 			t.Errorf("%s: its first variable is not the data source: %+v", file, v)
 		}
 		checkPanels(t, file, b.Panels)
@@ -37,12 +38,15 @@ func checkPanels(t *testing.T, file string, panels []panel) {
 		if p.Type == "row" {
 			continue
 		}
-		if p.Description == "" || !strings.HasSuffix(p.Description, ".") || p.FieldConfig.Defaults.Unit == "" || p.Datasource != chosen || len(p.Targets) == 0 {
-			t.Errorf("%s: panel %q: description %q, unit %q, data source %v, %d queries", file, p.Title, p.Description, p.FieldConfig.Defaults.Unit, p.Datasource, len(p.Targets))
+		if p.Description == "" || !strings.HasSuffix(p.Description, ".") || p.FieldConfig.Defaults.Unit == "" ||
+			p.Datasource != chosen || len(p.Targets) == 0 {
+			t.Errorf("%s: panel %q: description %q, unit %q, data source %v, %d queries",
+				file, p.Title, p.Description, p.FieldConfig.Defaults.Unit, p.Datasource, len(p.Targets))
 		}
 		for _, q := range p.Targets {
 			if q.Datasource != chosen || q.LegendFormat == "" {
-				t.Errorf("%s: panel %q: query %q has data source %v, legend %q", file, p.Title, q.Expr, q.Datasource, q.LegendFormat)
+				t.Errorf("%s: panel %q: query %q has data source %v, legend %q",
+					file, p.Title, q.Expr, q.Datasource, q.LegendFormat)
 			}
 		}
 	}

@@ -75,7 +75,8 @@ func evaluate(t *testing.T, a *rule, scraped series) (states []rules.AlertState)
 			t.Fatal(err)
 		}
 	}
-	alert := rules.NewAlertingRule(a.Alert, expr, wait, 0, labels.FromMap(a.Labels), labels.FromMap(a.Annotations), labels.EmptyLabels(), "", true, slog.New(slog.DiscardHandler))
+	alert := rules.NewAlertingRule(a.Alert, expr, wait, 0, labels.FromMap(a.Labels), labels.FromMap(a.Annotations),
+		labels.EmptyLabels(), "", true, slog.New(slog.DiscardHandler))
 	ask := rules.EngineQueryFunc(loaded.QueryEngine(), loaded.Storage())
 	for i := range steps {
 		if _, err := alert.Eval(t.Context(), 0, time.Unix(0, 0).Add(time.Duration(i)*step).UTC(), ask, nil, 0); err != nil {
@@ -95,7 +96,8 @@ func evaluate(t *testing.T, a *rule, scraped series) (states []rules.AlertState)
 func checkText(t *testing.T, active *rules.Alert) {
 	t.Helper()
 	active.Annotations.Range(func(l labels.Label) {
-		if strings.Contains(l.Value, "<error") || strings.Contains(l.Value, "<no value>") || l.Value == "" || strings.Contains(l.Value, "  ") || strings.HasPrefix(l.Value, " ") {
+		if strings.Contains(l.Value, "<error") || strings.Contains(l.Value, "<no value>") || l.Value == "" ||
+			strings.Contains(l.Value, "  ") || strings.HasPrefix(l.Value, " ") {
 			t.Errorf("annotation %s is %q", l.Name, l.Value)
 		}
 	})
@@ -114,7 +116,8 @@ func load(t *testing.T, scraped series) (loaded *promqltest.LazyLoader, steps in
 		}
 		steps = max(steps, len(values))
 	}
-	loaded, err := promqltest.NewLazyLoader(text.String(), promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
+	loaded, err := promqltest.NewLazyLoader(text.String(),
+		promqltest.LazyLoaderOpts{EnableAtModifier: true, EnableNegativeOffset: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,8 @@ func metricsOf(t *testing.T, where, expr string) []string {
 // known reports whether a daemon exports a series of the name: histograms have
 // three of them.
 func known(name string, kinds map[string]string) bool {
-	if strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") || kinds[name] != "" && kinds[name] != "histogram" {
+	if strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") ||
+		kinds[name] != "" && kinds[name] != "histogram" {
 		return true
 	}
 	for _, suffix := range []string{"_bucket", "_count", "_sum"} {

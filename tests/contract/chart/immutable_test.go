@@ -18,8 +18,10 @@ var update = flag.Bool("update", false, "write testdata/immutable.yaml; only for
 
 // immutable lists the fields that the API server lets nobody change.
 var immutable = map[string][][]string{
-	"Deployment":  {{"spec", "selector"}},
-	"StatefulSet": {{"spec", "selector"}, {"spec", "serviceName"}, {"spec", "podManagementPolicy"}, {"spec", "volumeClaimTemplates"}},
+	"Deployment": {{"spec", "selector"}},
+	"StatefulSet": {
+		{"spec", "selector"}, {"spec", "serviceName"}, {"spec", "podManagementPolicy"}, {"spec", "volumeClaimTemplates"},
+	},
 	"Service":     {{"spec", "clusterIP"}},
 	"RoleBinding": {{"roleRef"}},
 }

@@ -22,11 +22,13 @@ func TestShortLinksHaveAWayInOnceTheyAreTurnedOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	off, err := rendering.Render(c, with(t, "minimal", `{"ingress": {"links": {"enabled": true, "hosts": ["go.example.com"]}}}`))
+	off, err := rendering.Render(c,
+		with(t, "minimal", `{"ingress": {"links": {"enabled": true, "hosts": ["go.example.com"]}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := rendering.Text(off); strings.Contains(text, "8082") || strings.Contains(text, "go.example.com") || strings.Contains(text, "LINK_LISTEN") {
+	if text := rendering.Text(off); strings.Contains(text, "8082") || strings.Contains(text, "go.example.com") ||
+		strings.Contains(text, "LINK_LISTEN") {
 		t.Errorf("something of them is there while they are off:\n%s", text)
 	}
 	if _, err := rendering.Render(c, with(t, "minimal", `{"edge": {"links": {"enabled": true}}}`)); err == nil {
@@ -38,8 +40,10 @@ func TestShortLinksHaveAWayInOnceTheyAreTurnedOn(t *testing.T) {
 	}
 	text := rendering.Text(on)
 	for _, want := range []string{
-		`MILLRACE_LINK_LISTEN: ":8082"`, `MILLRACE_LINK_PUBLIC_URL: "https://go.example.com"`, `MILLRACE_LINK_CACHE_ENTRIES: "10000"`,
-		"{name: links, containerPort: 8082, protocol: TCP}", "{name: links, port: 80, targetPort: links, protocol: TCP}", "{port: 8082, protocol: TCP}",
+		`MILLRACE_LINK_LISTEN: ":8082"`, `MILLRACE_LINK_PUBLIC_URL: "https://go.example.com"`,
+		`MILLRACE_LINK_CACHE_ENTRIES: "10000"`,
+		"{name: links, containerPort: 8082, protocol: TCP}", "{name: links, port: 80, targetPort: links, protocol: TCP}",
+		"{port: 8082, protocol: TCP}",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("without %s", want)

@@ -34,7 +34,8 @@ func TestEveryPodRunsWithoutRights(t *testing.T) {
 	eachFile(t, func(t *testing.T, _ string, objects []unstructured.Unstructured) {
 		for _, w := range workloadsOf(t, objects) {
 			own, pod := w.container().SecurityContext, w.pod.Spec.SecurityContext
-			if own == nil || !*own.ReadOnlyRootFilesystem || *own.AllowPrivilegeEscalation || !slices.Equal(own.Capabilities.Drop, []corev1.Capability{"ALL"}) {
+			if own == nil || !*own.ReadOnlyRootFilesystem || *own.AllowPrivilegeEscalation ||
+				!slices.Equal(own.Capabilities.Drop, []corev1.Capability{"ALL"}) {
 				t.Errorf("%s %s: the container has %+v", w.kind, w.name, own)
 			}
 			if pod == nil || !*pod.RunAsNonRoot || pod.SeccompProfile == nil {
@@ -81,7 +82,8 @@ func TestTheRuntimeKnowsTheLimits(t *testing.T) {
 			t.Errorf("GOMEMLIMIT of the edge is %q", got)
 		}
 		procs := variable(c, "GOMAXPROCS")
-		if limited := c.Name == "edge"; limited != (procs.ValueFrom != nil && procs.ValueFrom.ResourceFieldRef.Resource == "limits.cpu") {
+		if limited := c.Name == "edge"; limited != (procs.ValueFrom != nil &&
+			procs.ValueFrom.ResourceFieldRef.Resource == "limits.cpu") {
 			t.Errorf("GOMAXPROCS of %s is %+v", c.Name, procs)
 		}
 	}

@@ -74,7 +74,10 @@ func TestEveryObjectSaysWhatItBelongsTo(t *testing.T) {
 	eachFile(t, func(t *testing.T, _ string, objects []unstructured.Unstructured) {
 		for _, o := range objects {
 			labels := o.GetLabels()
-			for _, label := range []string{"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component", "app.kubernetes.io/version", "helm.sh/chart"} {
+			for _, label := range []string{
+				"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component",
+				"app.kubernetes.io/version", "helm.sh/chart",
+			} {
 				if labels[label] == "" {
 					t.Errorf("%s %s has no label %s", o.GetKind(), o.GetName(), label)
 				}
@@ -93,7 +96,8 @@ func TestTheChartHoldsNoSecret(t *testing.T) {
 			if o.GetKind() != "Secret" {
 				continue
 			}
-			if o.Object["data"] != nil || o.Object["stringData"] != nil || o.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
+			if o.Object["data"] != nil || o.Object["stringData"] != nil ||
+				o.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
 				t.Errorf("Secret %s is not the empty one that the bootstrap job fills: %v", o.GetName(), o.Object)
 			}
 		}

@@ -17,7 +17,8 @@ func TestTheAlertOnTheAutoscalerAsksForTheOneThatThereIs(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"production", "everything"} {
 		objects := objectsOf(t, name)
-		at := slices.IndexFunc(objects, func(o unstructured.Unstructured) bool { return o.GetKind() == "HorizontalPodAutoscaler" })
+		at := slices.IndexFunc(objects,
+			func(o unstructured.Unstructured) bool { return o.GetKind() == "HorizontalPodAutoscaler" })
 		if at < 0 {
 			t.Fatalf("%s has no autoscaler", name)
 		}

@@ -30,10 +30,14 @@ func TestWaysInGiveUpAfterTheHosts(t *testing.T) {
 	}
 	for _, tt := range []struct{ over, annotation, edge, query string }{
 		{nginx, read, "40", "1805"},
-		{controlled("nginx", `, "config": {"ingest": {"deadline": "20s"}, "query": {"export": {"deadline": "1h"}}}`), read, "55", "3605"},
+		{
+			controlled("nginx", `, "config": {"ingest": {"deadline": "20s"}, "query": {"export": {"deadline": "1h"}}}`),
+			read, "55", "3605",
+		},
 		{controlled("haproxy", ""), haproxy, "40s", "1805s"},
 		{controlled("alb", ""), alb, idle + "40", idle + "1805"},
-		{controlled("alb", `, "config": {"query": {"export": {"deadline": "24h"}}}`), alb, idle + "40", idle + "4000"}, // more is rejected
+		// more is rejected
+		{controlled("alb", `, "config": {"query": {"export": {"deadline": "24h"}}}`), alb, idle + "40", idle + "4000"},
 	} {
 		r, err := rendering.Render(c, with(t, "minimal", tt.over))
 		if err != nil {
@@ -50,11 +54,13 @@ func TestWaysInGiveUpAfterTheHosts(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"millrace-edge": "115s", "millrace-query": "1880s"} { // and 75 s for a body
-		rules, _, err := unstructured.NestedSlice(find(t, objectsOf(t, "external"), "HTTPRoute", name).Object, "spec", "rules")
+		rules, _, err := unstructured.NestedSlice(
+			find(t, objectsOf(t, "external"), "HTTPRoute", name).Object, "spec", "rules")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, _, err := unstructured.NestedString(rules[0].(map[string]any), "timeouts", "request"); got != want || err != nil {
+		if got, _, err := unstructured.NestedString(rules[0].(map[string]any),
+			"timeouts", "request"); got != want || err != nil {
 			t.Errorf("the route %s gives up after %s, %v; want %s", name, got, err, want)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/queryapi"
 	"github.com/millrace/millrace/internal/platform/config"
@@ -64,13 +64,16 @@ type host interface {
 }
 
 // hostile are values that end a literal, a parameter or a statement somewhere.
-var hostile = []string{"it's", `\`, `\'; DROP TABLE events; --`, "{owner:String}", "a\tb\nc\r\x00", "é\u2028", "--", "/*", "%s"}
+var hostile = []string{
+	"it's", `\`, `\'; DROP TABLE events; --`, "{owner:String}", "a\tb\nc\r\x00", "é\u2028", "--", "/*", "%s",
+}
 
 func TestEveryTypeRunsOverHTTPAsItIsCompiled(t *testing.T) {
 	t.Parallel()
-	cfg := clickhousetest.Migrated(t, clickhouse.Migrate)
+	cfg := clickhousetest.Migrated(t, schema.Migrate)
 	log := slog.New(slog.DiscardHandler)
-	app, err := queryapi.New(queryapi.Config{}, queryapi.Deps{Log: log, Metrics: prometheus.NewRegistry(), Access: tenant{}, Tenants: tenant{}, Links: tenant{}})
+	app, err := queryapi.New(queryapi.Config{},
+		queryapi.Deps{Log: log, Metrics: prometheus.NewRegistry(), Access: tenant{}, Tenants: tenant{}, Links: tenant{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +81,9 @@ func TestEveryTypeRunsOverHTTPAsItIsCompiled(t *testing.T) {
 	for i := range analytics.Catalog {
 		typ := &analytics.Catalog[i]
 		t.Run(typ.Name, func(t *testing.T) {
-			for project, kind := range map[string]analytics.SubjectKind{"web_1": analytics.Website, "org_1": analytics.Organization, "lnk_1": analytics.Link} {
+			for project, kind := range map[string]analytics.SubjectKind{
+				"web_1": analytics.Website, "org_1": analytics.Organization, "lnk_1": analytics.Link,
+			} {
 				if typ.Subjects&kind == 0 {
 					continue
 				}
@@ -137,7 +142,8 @@ func bodies(typ *analytics.Type, project string) []map[string]any {
 	filters, _ := body["filters"].([]any)
 	for i, value := range hostile {
 		if field := texts[i%len(texts)]; slices.Contains(typ.Filters, field) {
-			filters = append(filters, map[string]any{"field": field, "op": "ne", "value": value}, map[string]any{"field": field, "op": "not_in", "value": hostile})
+			filters = append(filters, map[string]any{"field": field, "op": "ne", "value": value},
+				map[string]any{"field": field, "op": "not_in", "value": hostile})
 		}
 	}
 	body["filters"], body["limit"], body["offset"] = filters, 7, 3

@@ -26,8 +26,9 @@ func load(t *testing.T, set ...string) (*types.Project, error) {
 	t.Helper()
 	dir := filepath.Join(testkit.Root(t), "deploy", "compose")
 	options, err := cli.NewProjectOptions(
-		[]string{filepath.Join(dir, "compose.yaml")}, cli.WithEnv(set), cli.WithEnvFiles(filepath.Join(dir, ".env.example")), cli.WithDotEnv,
-		cli.WithDefaultProfiles("*"), cli.WithInterpolation(true), cli.WithNormalization(true), cli.WithConsistency(true),
+		[]string{filepath.Join(dir, "compose.yaml")}, cli.WithEnv(set), cli.WithEnvFiles(filepath.Join(dir, ".env.example")),
+		cli.WithDotEnv, cli.WithDefaultProfiles("*"), cli.WithInterpolation(true), cli.WithNormalization(true),
+		cli.WithConsistency(true),
 	)
 	if err != nil {
 		return nil, err

@@ -64,7 +64,8 @@ func build(t *testing.T) string {
 		t.Fatal(err)
 	}
 	program := filepath.Join(t.TempDir(), "conformance")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join(root, "sdk", "go"), "-o", program, "./internal/conformance")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join(root, "sdk", "go"), "-o", program,
+		"./internal/conformance")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("building the client: %v\n%s", err, out)
 	}
@@ -83,8 +84,15 @@ type player struct {
 
 func newPlayer(t *testing.T, s *harness.System, program string) *player {
 	t.Helper()
-	p := &player{system: s, proxy: faultproxy.Start(t, strings.TrimPrefix(s.IngestURL, "http://")), vars: s.Vars(), log: testkit.NewLog(t, "client")}
-	maps.Copy(p.vars, apitest.Vars{"PROXIED": "http://" + p.proxy.Addr(), "UNIQUE": fmt.Sprint(filepath.Base(t.Name()), time.Now().UnixNano())})
+	p := &player{
+		system: s,
+		proxy:  faultproxy.Start(t, strings.TrimPrefix(s.IngestURL, "http://")),
+		vars:   s.Vars(),
+		log:    testkit.NewLog(t, "client"),
+	}
+	maps.Copy(p.vars, apitest.Vars{
+		"PROXIED": "http://" + p.proxy.Addr(), "UNIQUE": fmt.Sprint(filepath.Base(t.Name()), time.Now().UnixNano()),
+	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Stderr = p.log
@@ -122,9 +130,9 @@ func (p *player) play(t *testing.T, rest []txtar.File, section txtar.File) {
 	switch call, _, _ := strings.Cut(section.Name, ":"); call {
 	case "result": // of the call before
 	case "network":
-		p.network(t, strings.TrimSpace(text))
+		p.setNetwork(t, strings.TrimSpace(text))
 	case "stored":
-		p.stored(t, text)
+		p.awaitStored(t, text)
 	case "not stored":
 		p.notStored(t, text)
 	default:
@@ -159,9 +167,13 @@ func (p *player) call(call, value string) ([]byte, error) {
 	return p.out.ReadBytes('\n')
 }
 
-func (p *player) network(t *testing.T, rule string) {
+func (p *player) setNetwork(t *testing.T, rule string) {
 	t.Helper()
-	for _, r := range []faultproxy.Rule{{Kind: faultproxy.Pass}, {Kind: faultproxy.Refuse}, {Kind: faultproxy.DropResponse, Match: "POST /track", Times: 1, Ends: '}'}} {
+	for _, r := range []faultproxy.Rule{
+		{Kind: faultproxy.Pass},
+		{Kind: faultproxy.Refuse},
+		{Kind: faultproxy.DropResponse, Match: "POST /track", Times: 1, Ends: '}'},
+	} {
 		if r.Kind.String() == rule {
 			p.proxy.Set(r)
 			return
@@ -180,7 +192,7 @@ func (p *player) counts(ctx context.Context) (map[string]int, error) {
 	return n, err
 }
 
-func (p *player) stored(t *testing.T, text string) {
+func (p *player) awaitStored(t *testing.T, text string) {
 	t.Helper()
 	ids := list(t, text)
 	testkit.Eventually(t, patience, func() error {

@@ -38,8 +38,8 @@ func (l *link) end() {
 	l.server.Close()
 }
 
-// requests forwards what the client sends.
-func (l *link) requests() {
+// forwardRequests forwards what the client sends.
+func (l *link) forwardRequests() {
 	buf, tail := make([]byte, chunkBytes), []byte(nil)
 	for {
 		n, err := l.client.Read(buf)
@@ -144,9 +144,9 @@ func (l *link) wait() bool {
 	}
 }
 
-// responses forwards what the server sends. Of a response that is to be lost it holds
+// forwardResponses forwards what the server sends. Of a response that is to be lost it holds
 // back what may be the last byte, until more comes or the server stays silent.
-func (l *link) responses() {
+func (l *link) forwardResponses() {
 	buf := make([]byte, chunkBytes)
 	var held []byte
 	for {

@@ -189,8 +189,8 @@ func (p *Proxy) serve(client *net.TCPConn) {
 		l.reset()
 	}
 	var both sync.WaitGroup
-	both.Go(l.requests)
-	both.Go(l.responses)
+	both.Go(l.forwardRequests)
+	both.Go(l.forwardResponses)
 	both.Wait()
 	l.end()
 	p.mu.Lock()

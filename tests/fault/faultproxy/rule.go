@@ -33,7 +33,9 @@ const (
 
 // String returns the name that reports and logs use.
 func (k Kind) String() string {
-	return [...]string{"pass", "delay", "black hole", "refuse", "drop answer", "cut request", "cut answer", "half close", "watch"}[k]
+	return [...]string{
+		"pass", "delay", "black hole", "refuse", "drop answer", "cut request", "cut answer", "half close", "watch",
+	}[k]
 }
 
 // aims reports whether a kind strikes requests rather than connections.

@@ -18,8 +18,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/insert"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/contract/record"
@@ -43,7 +45,7 @@ type Stage struct {
 // New returns a stage with tables and topics, and nothing in them.
 func New(t *testing.T) *Stage {
 	t.Helper()
-	s := &Stage{ClickHouse: clickhousetest.Migrated(t, clickhouse.Migrate), Sink: config.Default().Sink}
+	s := &Stage{ClickHouse: clickhousetest.Migrated(t, schema.Migrate), Sink: config.Default().Sink}
 	_, s.Kafka = kafkatest.Cluster(t)
 	s.Sink.MaxRows, s.Sink.MaxWait = 10, 10*time.Millisecond
 	if _, err := kafka.EnsureTopics(t.Context(), s.Kafka); err != nil {
@@ -123,7 +125,8 @@ func (s *Stage) record(e Event) *kgo.Record {
 		event.Web.Set(record.Value, 2)
 	}
 	if string(event.Type) == record.TypeClick {
-		event.Website, event.Name, event.Click = nil, event.Type, &record.Click{Link: event.Owner, Visitor: []byte(e.Visitor), Status: 302}
+		event.Website, event.Name, event.Click = nil, event.Type,
+			&record.Click{Link: event.Owner, Visitor: []byte(e.Visitor), Status: 302}
 	}
 	if string(event.Type) == record.TypeExposure {
 		event.AnonymousID, event.Name = nil, []byte("flag")
@@ -135,7 +138,8 @@ func (s *Stage) record(e Event) *kgo.Record {
 	}
 	header := func(key, value string) kgo.RecordHeader { return kgo.RecordHeader{Key: key, Value: []byte(value)} }
 	return &kgo.Record{
-		Topic: kafka.TopicName(s.Kafka, e.Topic), Partition: e.Partition, Key: event.Owner, Value: value, Timestamp: e.Received,
+		Topic: kafka.TopicName(s.Kafka, e.Topic), Partition: e.Partition, Key: event.Owner, Value: value,
+		Timestamp: e.Received,
 		Headers: []kgo.RecordHeader{
 			header(record.HeaderSchema, e.Topic), header(record.HeaderType, record.TypeCustom),
 			header(record.HeaderWebsite, string(event.Website)), header(record.HeaderOrganization, "org_1"),
@@ -162,13 +166,15 @@ func (s *Stage) start(t *testing.T, topics []string, group string) (stop func())
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	cfg := s.Sink
 	cfg.Group = group
-	consumer, err := kafka.NewConsumer(s.Kafka, cfg, topics, kafka.ConsumerDeps{Client: "sink", Log: log, Metrics: registry})
+	consumer, err := kafka.NewConsumer(s.Kafka, cfg, topics,
+		kafka.ConsumerDeps{Client: "sink", Log: log, Metrics: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
-	inserter, store := clickhouse.NewInserter(s.ClickHouse, ""), clickhouse.NewLedger(s.ClickHouse)
+	inserter, store := insert.NewInserter(s.ClickHouse, ""), ledgerstore.NewLedger(s.ClickHouse)
 	snk, err := sink.New(cfg, sink.Deps{
-		Log: log, Metrics: registry, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer, Ledger: store,
+		Log: log, Metrics: registry, Source: consumer, Reader: consumer, Inserter: inserter, DeadLetters: consumer,
+		Ledger:     store,
 		Tombstones: tombstone.NewWatch(store, cfg.TombstoneAge, registry),
 	})
 	if err != nil {
@@ -262,7 +268,8 @@ func (s *Stage) query(t *testing.T, q ch.Query) {
 func (s *Stage) Count(t *testing.T, what string) uint64 {
 	t.Helper()
 	var n proto.ColUInt64
-	s.query(t, ch.Query{Body: "SELECT toUInt64(ifNull(" + what + ", 0)) AS n", Result: proto.Results{{Name: "n", Data: &n}}})
+	s.query(t,
+		ch.Query{Body: "SELECT toUInt64(ifNull(" + what + ", 0)) AS n", Result: proto.Results{{Name: "n", Data: &n}}})
 	return n.Row(0)
 }
 

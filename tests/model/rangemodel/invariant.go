@@ -5,17 +5,19 @@ type Invariant uint8
 
 // The invariants, by what it is called when one does not hold.
 const (
-	None          Invariant = iota
-	Lost                    // a committed record is in no table, is no resend, and nobody is left who would store it
-	Doubled                 // a record has two rows in the base table, without FINAL, or counts twice in the rollup
-	Resent                  // a resend within the window has a row
-	RollupDiffers           // a committed record has a row in the base table or counts in the rollup, not both, and nobody is left to change that
-	Backwards               // the committed offset moved backwards
-	TokenReused             // one token was sent with two different sets of rows
-	LedgerGap               // a committed record has no ledger entry, and nobody is left who would write it
-	LedgerOverlap           // a record has two ledger entries
-	Early                   // an offset was committed before everything below it was stored and in the ledger
-	Stuck                   // a state from which nothing leads to everything being stored
+	None    Invariant = iota
+	Lost              // a committed record is in no table, is no resend, and nobody is left who would store it
+	Doubled           // a record has two rows in the base table, without FINAL, or counts twice in the rollup
+	Resent            // a resend within the window has a row
+	// a committed record has a row in the base table or counts in the rollup, not both, and nobody is left to
+	// change that
+	RollupDiffers
+	Backwards     // the committed offset moved backwards
+	TokenReused   // one token was sent with two different sets of rows
+	LedgerGap     // a committed record has no ledger entry, and nobody is left who would write it
+	LedgerOverlap // a record has two ledger entries
+	Early         // an offset was committed before everything below it was stored and in the ledger
+	Stuck         // a state from which nothing leads to everything being stored
 )
 
 var invariantNames = [...]string{

@@ -39,7 +39,8 @@ func (v *Variant) next(at phase) phase {
 //
 //go:norace
 func (v *Variant) powerless(at phase) bool {
-	return !v.NoFence && !v.NoPlan && (at == reading || at == planning || at == committing && v.next(committing) == reading)
+	return !v.NoFence && !v.NoPlan &&
+		(at == reading || at == planning || at == committing && v.next(committing) == reading)
 }
 
 // kind names a step.

@@ -60,20 +60,48 @@ func TestTheProtocolHoldsInEveryState(t *testing.T) {
 
 // broken are the protocol with a piece missing each, and what has to be found.
 var broken = map[string]Config{
-	"no plan":                          {Variant: Variant{NoPlan: true}, Watch: []Invariant{Doubled}, Records: [2]uint8{2, 0}, Faults: 1},
-	"no plan, ledger":                  {Variant: Variant{NoPlan: true}, Watch: []Invariant{LedgerOverlap}, Records: [2]uint8{2, 0}, Faults: 1},
-	"no fence":                         {Variant: Variant{NoFence: true}, Watch: []Invariant{Doubled}, Records: [2]uint8{2, 0}, Faults: 1},
-	"no fence, offset":                 {Variant: Variant{NoFence: true}, Watch: []Invariant{Backwards}, Records: [2]uint8{1, 0}, Faults: 2},
-	"no token":                         {Variant: Variant{NoToken: true}, Watch: []Invariant{Doubled}, Records: [2]uint8{1, 0}, Faults: 1},
-	"no tokens kept by the rollup":     {Variant: Variant{NoViewTokens: true}, Watch: []Invariant{Doubled}, Records: [2]uint8{1, 0}, Faults: 1},
-	"one token for two months":         {Variant: Variant{OneTokenForMonths: true}, Watch: []Invariant{RollupDiffers}, Records: [2]uint8{0, 2}},
-	"commit before insert":             {Variant: Variant{CommitBeforeInsert: true}, Watch: []Invariant{Lost}, Records: [2]uint8{1, 0}, Faults: 1},
-	"commit before insert, order":      {Variant: Variant{CommitBeforeInsert: true}, Watch: []Invariant{Early}, Records: [2]uint8{1, 0}},
-	"ledger after commit":              {Variant: Variant{LedgerAfterCommit: true}, Watch: []Invariant{LedgerGap}, Records: [2]uint8{1, 0}, Faults: 1},
-	"drop when raised":                 {Variant: Variant{DropWhenRaised: true}, Watch: []Invariant{Lost}, Records: [2]uint8{0, 3}, Faults: 1},
-	"drop when raised, progress":       {Variant: Variant{DropWhenRaised: true}, Watch: []Invariant{Stuck}, Records: [2]uint8{1, 0}, Faults: 1},
-	"no window rebuilt":                {Variant: Variant{NoWindowRebuild: true}, Watch: []Invariant{Resent}, Records: [2]uint8{2, 0}, Faults: 1},
-	"no low watermark in the metadata": {Variant: Variant{NoLowWatermark: true}, Watch: []Invariant{TokenReused}, Records: [2]uint8{3, 0}, Faults: 2},
+	"no plan": {
+		Variant: Variant{NoPlan: true}, Watch: []Invariant{Doubled}, Records: [2]uint8{2, 0}, Faults: 1,
+	},
+	"no plan, ledger": {
+		Variant: Variant{NoPlan: true}, Watch: []Invariant{LedgerOverlap}, Records: [2]uint8{2, 0}, Faults: 1,
+	},
+	"no fence": {
+		Variant: Variant{NoFence: true}, Watch: []Invariant{Doubled}, Records: [2]uint8{2, 0}, Faults: 1,
+	},
+	"no fence, offset": {
+		Variant: Variant{NoFence: true}, Watch: []Invariant{Backwards}, Records: [2]uint8{1, 0}, Faults: 2,
+	},
+	"no token": {
+		Variant: Variant{NoToken: true}, Watch: []Invariant{Doubled}, Records: [2]uint8{1, 0}, Faults: 1,
+	},
+	"no tokens kept by the rollup": {
+		Variant: Variant{NoViewTokens: true}, Watch: []Invariant{Doubled}, Records: [2]uint8{1, 0}, Faults: 1,
+	},
+	"one token for two months": {
+		Variant: Variant{OneTokenForMonths: true}, Watch: []Invariant{RollupDiffers}, Records: [2]uint8{0, 2},
+	},
+	"commit before insert": {
+		Variant: Variant{CommitBeforeInsert: true}, Watch: []Invariant{Lost}, Records: [2]uint8{1, 0}, Faults: 1,
+	},
+	"commit before insert, order": {
+		Variant: Variant{CommitBeforeInsert: true}, Watch: []Invariant{Early}, Records: [2]uint8{1, 0},
+	},
+	"ledger after commit": {
+		Variant: Variant{LedgerAfterCommit: true}, Watch: []Invariant{LedgerGap}, Records: [2]uint8{1, 0}, Faults: 1,
+	},
+	"drop when raised": {
+		Variant: Variant{DropWhenRaised: true}, Watch: []Invariant{Lost}, Records: [2]uint8{0, 3}, Faults: 1,
+	},
+	"drop when raised, progress": {
+		Variant: Variant{DropWhenRaised: true}, Watch: []Invariant{Stuck}, Records: [2]uint8{1, 0}, Faults: 1,
+	},
+	"no window rebuilt": {
+		Variant: Variant{NoWindowRebuild: true}, Watch: []Invariant{Resent}, Records: [2]uint8{2, 0}, Faults: 1,
+	},
+	"no low watermark in the metadata": {
+		Variant: Variant{NoLowWatermark: true}, Watch: []Invariant{TokenReused}, Records: [2]uint8{3, 0}, Faults: 2,
+	},
 }
 
 func TestEachPieceIsNeeded(t *testing.T) {

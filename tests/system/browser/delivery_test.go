@@ -15,12 +15,14 @@ import (
 
 func TestWhatTheHostCouldNotTakeIsSentAgainWithTheSameIds(t *testing.T) {
 	t.Parallel()
-	for name, rejection := range map[string]int{"no answer": 0, "no answer and no end": silence, "503": 503, "429": 429, "408": 408, "425": 425} {
+	for name, rejection := range map[string]int{
+		"no answer": 0, "no answer and no end": silence, "503": 503, "429": 429, "408": 408, "425": 425,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			host := newRecorder(t)
 			rejected := 0
-			host.responses(func(request) (int, string) {
+			host.respondWith(func(request) (int, string) {
 				if rejected++; rejected <= 2 {
 					return rejection, ""
 				}
@@ -50,7 +52,7 @@ func TestWhatTheHostCouldNotTakeIsSentAgainWithTheSameIds(t *testing.T) {
 func TestWhatIsRejectedForGoodIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
-	host.responses(func(r request) (int, string) {
+	host.respondWith(func(r request) (int, string) {
 		if r.path == "/track" {
 			return http.StatusForbidden, ""
 		}
@@ -75,7 +77,7 @@ func TestWhatIsRejectedForGoodIsNotSentAgain(t *testing.T) {
 func TestOneBadEventDoesNotTakeOthersWithIt(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
-	host.responses(func(r request) (int, string) {
+	host.respondWith(func(r request) (int, string) {
 		for _, e := range r.items {
 			if e["name"] == "bad" {
 				return http.StatusBadRequest, ""
@@ -105,7 +107,7 @@ func TestARetryAfterIsObeyed(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
 	var rejected time.Time
-	host.responses(func(request) (int, string) {
+	host.respondWith(func(request) (int, string) {
 		if rejected.IsZero() {
 			rejected = time.Now()
 			return http.StatusTooManyRequests, "2"
@@ -132,7 +134,7 @@ func TestARetryAfterIsObeyed(t *testing.T) {
 func TestNothingIsLostWhileTheHostIsAway(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
-	host.responses(func(request) (int, string) { return 0, "" })
+	host.respondWith(func(request) (int, string) { return 0, "" })
 	shop := newSite(t, host.tag(`data-initial-retry-delay="60000"`))
 	v := newVisitor(t)
 	ids := map[string]bool{}
@@ -152,7 +154,7 @@ func TestNothingIsLostWhileTheHostIsAway(t *testing.T) {
 			ids[fmt.Sprint(e["eventId"])] = true
 		}
 	}
-	host.responses(nil)
+	host.respondWith(nil)
 	before := len(host.all())
 	v.open(shop.url + "/back")
 	testkit.Eventually(t, within, func() error {
@@ -217,7 +219,7 @@ func TestFourRequestsAtATimeWaitForTheHost(t *testing.T) {
 	v.wait()
 	v.run(`millrace.flush()`)
 	eventually(t, 1, host.all)
-	host.responses(func(request) (int, string) { return silence, "" })
+	host.respondWith(func(request) (int, string) { return silence, "" })
 	identify := func(from, to int) {
 		v.run(fmt.Sprintf(`for (let i = %d; i < %d; i++) millrace.identify("user " + i)`, from, to))
 	}
@@ -232,7 +234,7 @@ func TestFourRequestsAtATimeWaitForTheHost(t *testing.T) {
 	if n := len(host.events("/identify")); n != 4 {
 		t.Errorf("%d are under way with the page's exit, want 4", n)
 	}
-	host.responses(nil)
+	host.respondWith(nil)
 	host.speak()
 	v.run(`millrace.flush()`) // all was sent and answered
 	if n := len(host.events("/identify")); n != 12 {

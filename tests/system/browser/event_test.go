@@ -39,7 +39,10 @@ func TestLinksToElsewhereAreToldHoweverTheyAreFollowed(t *testing.T) {
 	}
 	links := eventually(t, 4, func() []item { return host.events("/") })
 	for i, e := range links {
-		want := item{"type": "outgoing_link", "href": "http://partner.example.net:1/deal", "text": "Our partner", "path": shop.url + "/", "properties": item{}}
+		want := item{
+			"type": "outgoing_link", "href": "http://partner.example.net:1/deal", "text": "Our partner", "path": shop.url + "/",
+			"properties": item{},
+		}
 		if i == 3 {
 			want["href"], want["text"] = "http://files.example.net:1/list.pdf", "list"
 		}
@@ -60,7 +63,8 @@ func TestEventsOfThePagesOwnMaking(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
 	early := `<script>window.millrace = window.millrace || {q: []}; millrace.q.push(["track", "early", {n: 1}])</script>`
-	shop := newSite(t, early+strings.Replace(host.tag(`data-track-attributes`), "tracker.js", "tracker.js?globals=compat,other.x,also$", 1))
+	shop := newSite(t,
+		early+strings.Replace(host.tag(`data-track-attributes`), "tracker.js", "tracker.js?globals=compat,other.x,also$", 1))
 	v := newVisitor(t)
 	v.open(shop.url + "/")
 	eventually(t, 1, func() []item { return host.events("/track") })
@@ -88,12 +92,14 @@ func TestEventsOfThePagesOwnMaking(t *testing.T) {
 	want := []item{
 		event("early", item{"n": 1.0}),
 		event("signup", item{"site": "shop", "plan": "pro", "nested": item{"a": []any{1.0, nil}}}),
-		event("without", item{"site": "shop"}), event("late", item{"site": "shop"}), event("buy", item{"site": "shop", "planName": "pro"}),
+		event("without", item{"site": "shop"}), event("late", item{"site": "shop"}),
+		event("buy", item{"site": "shop", "planName": "pro"}),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	if kinds := get[string](v, `[typeof window["other.x"], typeof compat.track, compat === millrace].join()`); kinds != "undefined,function,true" {
+	if kinds := get[string](v,
+		`[typeof window["other.x"], typeof compat.track, compat === millrace].join()`); kinds != "undefined,function,true" {
 		t.Errorf("globals %s", kinds)
 	}
 	if identities := host.events("/identify"); len(identities) != 0 {
@@ -128,7 +134,8 @@ func TestErrorsOfThePageAreToldOnceAndNobodyElses(t *testing.T) {
 	var got []item
 	for _, e := range eventually(t, 3, func() []item { return host.events("/errors") }) {
 		stack := "broken\n    at " + shop.url + "/orders/*:1:"
-		if e["errorType"] == "TypeError" && (e["lineno"] != 1.0 || e["filename"] != shop.url+"/orders/*" || !strings.Contains(fmt.Sprint(e["stack"]), stack)) {
+		if e["errorType"] == "TypeError" &&
+			(e["lineno"] != 1.0 || e["filename"] != shop.url+"/orders/*" || !strings.Contains(fmt.Sprint(e["stack"]), stack)) {
 			t.Errorf("error %v, want a stack with %s", e, stack)
 		}
 		if strings.Contains(fmt.Sprint(e), "orders/7") {
@@ -136,7 +143,8 @@ func TestErrorsOfThePageAreToldOnceAndNobodyElses(t *testing.T) {
 		}
 		got = append(got, only(e, "message", "errorType", "path"))
 	}
-	slices.SortFunc(got, func(a, b item) int { return strings.Compare(fmt.Sprint(a["message"]), fmt.Sprint(b["message"])) })
+	slices.SortFunc(got,
+		func(a, b item) int { return strings.Compare(fmt.Sprint(a["message"]), fmt.Sprint(b["message"])) })
 	want := []item{
 		{"message": "Uncaught TypeError: broken", "errorType": "TypeError", "path": shop.url + "/orders/*"},
 		{"message": "a text", "errorType": "UnhandledRejection", "path": shop.url + "/orders/*"},
@@ -203,10 +211,13 @@ func TestVitalsAndEngagementAreMeasuredByTheSecondFile(t *testing.T) {
 		wantID(t, vital, "sessionId", "sess_")
 	}
 	want := item{
-		"exitType": "unload", "pageIndex": 1.0, "clickCount": 4.0, "keyCount": 1.0, "rageClickCount": 1.0, "rageClickTarget": "button#plain",
+		"exitType": "unload", "pageIndex": 1.0, "clickCount": 4.0, "keyCount": 1.0, "rageClickCount": 1.0,
+		"rageClickTarget":  "button#plain",
 		"interactionCount": 4.0, "path": shop.url + "/vital?tall",
 	}
-	fields := []string{"exitType", "pageIndex", "clickCount", "keyCount", "rageClickCount", "rageClickTarget", "interactionCount", "path"}
+	fields := []string{
+		"exitType", "pageIndex", "clickCount", "keyCount", "rageClickCount", "rageClickTarget", "interactionCount", "path",
+	}
 	if diff := cmp.Diff(want, only(e, fields...)); diff != "" {
 		t.Errorf("engagement (-want +got):\n%s", diff)
 	}
@@ -219,19 +230,24 @@ func TestWhoSignsInIsToldOnceAndStaysWithEveryEvent(t *testing.T) {
 	v := newVisitor(t)
 	v.open(shop.url + "/")
 	eventually(t, 1, func() []item { return host.pages("screen_view") })
-	v.run(`millrace.identify("user 1", {plan: "pro"}); millrace.identify("user 1", {plan: "pro"}); millrace.track("bought")`)
+	v.run(
+		`millrace.identify("user 1", {plan: "pro"}); millrace.identify("user 1", {plan: "pro"}); millrace.track("bought")`)
 	v.run(`millrace.setTraits({plan: null})`)
 	identities := eventually(t, 2, func() []item { return host.events("/identify") })
 	visitor := host.pages("screen_view")[0]["anonymousId"]
 	for i, traits := range []item{{"plan": "pro"}, {"plan": nil}} {
-		want := item{"profileId": "user 1", "anonymousId": visitor, "traits": traits, "websiteId": "web_1", "anonymizeVisitorIds": "auto"}
-		if diff := cmp.Diff(want, only(identities[i], "profileId", "anonymousId", "traits", "websiteId", "anonymizeVisitorIds")); diff != "" {
+		want := item{
+			"profileId": "user 1", "anonymousId": visitor, "traits": traits, "websiteId": "web_1", "anonymizeVisitorIds": "auto",
+		}
+		if diff := cmp.Diff(want,
+			only(identities[i], "profileId", "anonymousId", "traits", "websiteId", "anonymizeVisitorIds")); diff != "" {
 			t.Errorf("identity %d (-want +got):\n%s", i, diff)
 		}
 	}
 	v.open(shop.url + "/again")
 	view := eventually(t, 2, func() []item { return host.pages("screen_view") })[1]
-	if bought := eventually(t, 1, func() []item { return host.events("/track") })[0]; view["profileId"] != "user 1" || bought["profileId"] != "user 1" || get[string](v, `millrace.getProfileId()`) != "user 1" {
+	if bought := eventually(t, 1, func() []item { return host.events("/track") })[0]; view["profileId"] != "user 1" ||
+		bought["profileId"] != "user 1" || get[string](v, `millrace.getProfileId()`) != "user 1" {
 		t.Errorf("who signed in is not with %v and %v", view, bought)
 	}
 	v.run(`millrace.clearProfile(); millrace.track("signed out")`)
@@ -257,7 +273,8 @@ func TestAVisitorIsHandedOverByAnotherSiteOfTheOwner(t *testing.T) {
 	if e["anonymousId"] != anon || e["sessionId"] != session || e["path"] != shop.url+"/?q=1" {
 		t.Errorf("handed over: %v", e)
 	}
-	if ids := get[map[string]string](v, `millrace.getTrackingIds()`); ids["anonId"] != anon || ids["sessionId"] != session {
+	if ids := get[map[string]string](v, `millrace.getTrackingIds()`); ids["anonId"] != anon ||
+		ids["sessionId"] != session {
 		t.Errorf("ids to hand on: %v", ids)
 	}
 	v.open(shop.url + "/?anonId=anon_x&sessionId=" + strings.ToUpper(session))

@@ -77,8 +77,8 @@ func (r *recorder) speak() {
 	}
 }
 
-// responses has all requests answered by a function from now on; nil is 200.
-func (r *recorder) responses(fn func(request) (status int, retryAfter string)) {
+// respondWith has all requests answered by a function from now on; nil is 200.
+func (r *recorder) respondWith(fn func(request) (status int, retryAfter string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.response = fn
@@ -96,7 +96,12 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		return
 	}
-	got := request{path: req.URL.Path, query: req.URL.RawQuery, origin: req.Header.Get("Origin"), contentType: req.Header.Get("Content-Type")}
+	got := request{
+		path:        req.URL.Path,
+		query:       req.URL.RawQuery,
+		origin:      req.Header.Get("Origin"),
+		contentType: req.Header.Get("Content-Type"),
+	}
 	if got.array = strings.HasPrefix(string(body), "["); got.array {
 		err = json.Unmarshal(body, &got.items)
 	} else {
@@ -239,5 +244,6 @@ func newSite(t *testing.T, tag string) *site {
 
 // tag is a tag for the recorder with further attributes.
 func (r *recorder) tag(attributes string) string {
-	return `<script async src="` + r.url + `/tracker.js" data-client-id="web_1" data-batch-timeout="200" ` + attributes + `></script>`
+	return `<script async src="` + r.url + `/tracker.js" data-client-id="web_1" data-batch-timeout="200" ` +
+		attributes + `></script>`
 }

@@ -49,7 +49,10 @@ func TestAPasswordFormLeadsToAnotherHost(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, `<!doctype html><title>The target</title>`)
 	}))
-	g := guarded{&link.Served{ID: "lnk_1", Enabled: true, URL: target + "/deep", RedirectStatus: http.StatusFound, PasswordHash: "#", Secret: []byte("secret")}}
+	g := guarded{&link.Served{
+		ID: "lnk_1", Enabled: true, URL: target + "/deep", RedirectStatus: http.StatusFound, PasswordHash: "#",
+		Secret: []byte("secret"),
+	}}
 	app := linkhost.New(linkhost.Config{Site: httpkit.Site{PublicURL: "http://go.example.com"}}, linkhost.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 		Redirects: redirect.New(redirect.Config{}, redirect.Deps{Links: g, Visitors: g, Passwords: g}),
@@ -73,12 +76,14 @@ func TestAPasswordFormLeadsToAnotherHost(t *testing.T) {
 		return nil
 	})
 	typed := func(password string) {
-		script := fmt.Sprintf(`document.querySelector("#password").value = %q; document.querySelector("form").submit()`, password)
+		script := fmt.Sprintf(`document.querySelector("#password").value = %q; document.querySelector("form").submit()`,
+			password)
 		v.leave(chromedp.Evaluate[chromedp.Void](script))
 	}
 	typed("wrong")
 	testkit.Eventually(t, within, func() error {
-		if got := get[string](v, `document.querySelector("[role=alert]")?.textContent ?? ""`); !strings.Contains(got, "wrong") {
+		if got := get[string](v,
+			`document.querySelector("[role=alert]")?.textContent ?? ""`); !strings.Contains(got, "wrong") {
 			return fmt.Errorf("no alert: %q", got)
 		}
 		return nil

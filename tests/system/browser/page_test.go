@@ -36,10 +36,13 @@ func TestAPageViewTellsWhichPageAndWhoSeesIt(t *testing.T) {
 	wantID(t, e, "anonymousId", "anon_")
 	wantID(t, e, "sessionId", "sess_")
 	for field, want := range map[string]any{
-		"type": "track", "path": shop.url + "/start?utm_source=news&utm_campaign=spring&gclid=g1&msclkid=m1&q=1", "title": "Page /start",
-		"referrer": "direct", "page_count": 1.0, "utm_source": "news", "utm_campaign": "spring", "gclid": "g1", "msclkid": "m1",
+		"type": "track", "path": shop.url + "/start?utm_source=news&utm_campaign=spring&gclid=g1&msclkid=m1&q=1",
+		"title":    "Page /start",
+		"referrer": "direct", "page_count": 1.0, "utm_source": "news", "utm_campaign": "spring", "gclid": "g1",
+		"msclkid":           "m1",
 		"screen_resolution": get[string](v, "`${screen.width}x${screen.height}`"), "viewport_size": "1200x800",
-		"language": get[string](v, "navigator.language"), "timezone": get[string](v, "Intl.DateTimeFormat().resolvedOptions().timeZone"),
+		"language":   get[string](v, "navigator.language"),
+		"timezone":   get[string](v, "Intl.DateTimeFormat().resolvedOptions().timeZone"),
 		"properties": item{},
 	} {
 		if diff := cmp.Diff(want, e[field]); diff != "" {
@@ -57,7 +60,8 @@ func TestAPageViewTellsWhichPageAndWhoSeesIt(t *testing.T) {
 		}
 	}
 	req := host.all()[0]
-	if req.path != "/batch" || req.query != "client_id=web_1" || req.origin != shop.url || !strings.HasPrefix(req.contentType, "text/plain") || !req.array {
+	if req.path != "/batch" || req.query != "client_id=web_1" || req.origin != shop.url ||
+		!strings.HasPrefix(req.contentType, "text/plain") || !req.array {
 		t.Errorf("request %+v", req)
 	}
 	stored := get[map[string]string](v, "({did: localStorage.did, session: sessionStorage.did_session})")
@@ -87,7 +91,8 @@ func TestTheCampaignAndTheVisitorStayForTheSession(t *testing.T) {
 	v.run(`sessionStorage.did_session_timestamp = Date.now() - 1800001`)
 	v.click("#plain")
 	again := eventually(t, 3, func() []item { return host.pages("screen_view") })[2]
-	if again["sessionId"] == views[0]["sessionId"] || again["anonymousId"] != views[0]["anonymousId"] || again["utm_source"] != nil {
+	if again["sessionId"] == views[0]["sessionId"] || again["anonymousId"] != views[0]["anonymousId"] ||
+		again["utm_source"] != nil {
 		t.Errorf("after half an hour: %v", again)
 	}
 	exits := eventually(t, 2, func() []item { return host.pages("page_exit") })
@@ -120,17 +125,20 @@ func TestThePagesOfAnApplicationAreViewsAndEachIsLeft(t *testing.T) {
 	views := eventually(t, 6, func() []item { return host.pages("screen_view") })
 	got := make([]string, 0, len(views))
 	for _, e := range views {
-		got = append(got, strings.TrimPrefix(fmt.Sprint(e["path"]), shop.url)+" from "+strings.TrimPrefix(fmt.Sprint(e["referrer"]), shop.url))
+		got = append(got,
+			strings.TrimPrefix(fmt.Sprint(e["path"]), shop.url)+" from "+strings.TrimPrefix(fmt.Sprint(e["referrer"]), shop.url))
 	}
 	want := []string{
-		"/?tall from direct", "/one from /?tall", "/one?page=2 from /one", "/users/* from /one?page=2", "/two from /admin/secret", "/users/* from /two",
+		"/?tall from direct", "/one from /?tall", "/one?page=2 from /one", "/users/* from /one?page=2",
+		"/two from /admin/secret", "/users/* from /two",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("views (-want +got):\n%s", diff)
 	}
 	exits := eventually(t, 5, func() []item { return host.pages("page_exit") })
 	for i, e := range exits {
-		if e["path"] != views[i]["path"] || e["sessionId"] != views[i]["sessionId"] || !strings.HasPrefix(fmt.Sprint(e["eventId"]), "exit_") {
+		if e["path"] != views[i]["path"] || e["sessionId"] != views[i]["sessionId"] ||
+			!strings.HasPrefix(fmt.Sprint(e["eventId"]), "exit_") {
 			t.Errorf("exit %d is %v", i, e)
 		}
 	}
@@ -171,7 +179,8 @@ func TestAPageFromTheBrowsersCacheIsAViewAgain(t *testing.T) {
 		return nil
 	})
 	views := eventually(t, 3, func() []item { return host.pages("screen_view") })
-	if views[2]["path"] != shop.url+"/first" || views[2]["sessionId"] != views[0]["sessionId"] || views[2]["eventId"] == views[0]["eventId"] {
+	if views[2]["path"] != shop.url+"/first" || views[2]["sessionId"] != views[0]["sessionId"] ||
+		views[2]["eventId"] == views[0]["eventId"] {
 		t.Errorf("back again: %v", views[2])
 	}
 	exits := eventually(t, 2, func() []item { return host.pages("page_exit") })
@@ -198,7 +207,8 @@ func TestAnExitTellsTimeDepthAndInteractions(t *testing.T) {
 	seconds, _ := e["time_on_page"].(float64)
 	active, _ := e["properties"].(item)["active_time"].(float64)
 	depth, _ := e["scroll_depth"].(float64)
-	if seconds < 1.1 || seconds > within.Seconds() || active < 1.1 || active > seconds || depth < 49 || depth > 51 || e["interaction_count"] != 1.0 {
+	if seconds < 1.1 || seconds > within.Seconds() || active < 1.1 || active > seconds || depth < 49 || depth > 51 ||
+		e["interaction_count"] != 1.0 {
 		t.Errorf("exit %v", e)
 	}
 	for _, req := range host.all() {

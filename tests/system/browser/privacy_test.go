@@ -32,7 +32,8 @@ func (v *visitor) stored() string {
 func TestNothingIsSentOrStoredAfterAnOptOut(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
-	shop := newSite(t, strings.Replace(host.tag(`data-track-errors data-track-web-vitals`), "tracker.js", "tracker.js?globals=compat", 1))
+	shop := newSite(t,
+		strings.Replace(host.tag(`data-track-errors data-track-web-vitals`), "tracker.js", "tracker.js?globals=compat", 1))
 	v := newVisitor(t)
 	v.open(shop.url + "/")
 	eventually(t, 1, func() []item { return host.pages("screen_view") })
@@ -79,7 +80,8 @@ func TestAnOptOutFromAnotherTrackerIsRespectedUnderItsName(t *testing.T) {
 
 func TestSwitchesAndSignals(t *testing.T) {
 	t.Parallel()
-	const dnt, gpc = `Object.defineProperty(navigator, "doNotTrack", {value: "1"})`, `Object.defineProperty(navigator, "globalPrivacyControl", {value: true})`
+	const dnt, gpc = `Object.defineProperty(navigator, "doNotTrack", {value: "1"})`,
+		`Object.defineProperty(navigator, "globalPrivacyControl", {value: true})`
 	for name, tc := range map[string]struct {
 		attributes, signal string
 		counted            bool

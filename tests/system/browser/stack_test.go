@@ -74,7 +74,8 @@ func TestAPageWithThePrintedTagShowsUpInQueries(t *testing.T) {
 	changes := serve(t, "news.example.net", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Referrer-Policy", "unsafe-url")
-		fmt.Fprintf(w, `<!doctype html><title>News</title><a id="read" href="%s/article?tall&utm_source=news">Read</a>`, shop.url)
+		fmt.Fprintf(w,
+			`<!doctype html><title>News</title><a id="read" href="%s/article?tall&utm_source=news">Read</a>`, shop.url)
 	}))
 
 	v := newVisitor(t)

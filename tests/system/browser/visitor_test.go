@@ -29,8 +29,10 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 		return nil, err
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, // the profile is chromedp's own, which it removes once nobody writes there any more
-		chromedp.Flag("host-resolver-rules", "MAP *.example.com 127.0.0.1, MAP *.example.net 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+		// the profile is chromedp's own, which it removes once nobody writes there any more
+		chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.Flag("host-resolver-rules",
+			"MAP *.example.com 127.0.0.1, MAP *.example.net 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
 		chromedp.Flag("disable-features", "Translate,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable"),
 		chromedp.Flag("no-proxy-server", true), chromedp.WindowSize(1200, 800),
 	)

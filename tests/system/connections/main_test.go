@@ -49,15 +49,24 @@ func rejections(t *testing.T, key string, f certs.Folder, asksForCertificate boo
 	missing.CAFile = filepath.Join(t.TempDir(), "none.pem")
 	all := []rejection{
 		{"another authority", wrongAuthority, key + ".tls.ca_file: no authority in ", stranger.CA()},
-		{"another name", wrongName, key + ".tls.server_name: the server's certificate is for another name", "elsewhere.example"},
+		{
+			"another name", wrongName, key + ".tls.server_name: the server's certificate is for another name",
+			"elsewhere.example",
+		},
 		{"no file", missing, key + ".tls.ca_file: " + missing.CAFile + " cannot be read", "no such file"},
 	}
 	if asksForCertificate {
 		unknown := proving(f)
 		unknown.CertFile, unknown.KeyFile = stranger.Cert("client"), stranger.Key("client")
 		all = append(all,
-			rejection{"no client certificate", trusting(f), key + ".tls.cert_file: is empty, and the server asks for a client certificate", ""},
-			rejection{"an unknown client certificate", unknown, key + ".tls.cert_file: the server does not accept the certificate in ", unknown.CertFile},
+			rejection{
+				"no client certificate", trusting(f),
+				key + ".tls.cert_file: is empty, and the server asks for a client certificate", "",
+			},
+			rejection{
+				"an unknown client certificate", unknown, key + ".tls.cert_file: the server does not accept the certificate in ",
+				unknown.CertFile,
+			},
 		)
 	}
 	return all

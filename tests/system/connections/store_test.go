@@ -38,7 +38,9 @@ func TestPostgreSQLIsReachedOverTLS(t *testing.T) {
 	cfg.Password = config.Secret(password)
 	inURL := config.Default().Store
 	inURL.URLFile = written(t, at[0]+"?sslmode=verify-full&sslrootcert="+folder.CA())
-	for name, cfg := range map[string]config.Store{"password": cfg, "password in a file": byFile, "as the URL says": inURL} {
+	for name, cfg := range map[string]config.Store{
+		"password": cfg, "password in a file": byFile, "as the URL says": inURL,
+	} {
 		t.Run(name, func(t *testing.T) {
 			if err := connect(cfg)(t.Context()); err != nil {
 				t.Error(err)
@@ -67,12 +69,14 @@ func TestPostgreSQLIsReachedOverTLS(t *testing.T) {
 			t.Error(err)
 		}
 		byCertificate.TLS = trusting(folder)
-		checkRejected(t, "store.url: the server does not let its user in from here", "store.tls.cert_file", "", connect(byCertificate))
+		checkRejected(t, "store.url: the server does not let its user in from here", "store.tls.cert_file", "",
+			connect(byCertificate))
 
 		// From here on only the new password is good, and old connections are gone.
 		for _, sql := range []string{
 			"ALTER ROLE postgres PASSWORD 'another-secret'",
-			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid() AND backend_type = 'client backend'",
+			"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid() AND backend_type = 'client " +
+				"backend'",
 		} {
 			if _, err := conn.Exec(t.Context(), sql); err != nil {
 				t.Fatal(err)

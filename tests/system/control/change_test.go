@@ -69,7 +69,8 @@ func newKey(t *testing.T, s *stage) {
 
 func oneNewKey(t *testing.T, s *stage) {
 	t.Helper()
-	k, secret, err := apikey.New("mlr", apikey.Spec{OrganizationID: s.organizationID, Name: "ci", Scopes: auth.AllScopes().Strings()}, time.Now())
+	k, secret, err := apikey.New("mlr",
+		apikey.Spec{OrganizationID: s.organizationID, Name: "ci", Scopes: auth.AllScopes().Strings()}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,8 @@ func oneNewKey(t *testing.T, s *stage) {
 func rotatedClientID(t *testing.T, s *stage) {
 	was := s.site(t, s.organizationID)
 	s.expectOf(t, s.edges(), "a client id, before", "", "?website_id="+was.ClientID, http.StatusOK, time.Now(), patient)
-	is, err := s.sites().RotateClientID(t.Context(), operator, managed.Target{OrganizationID: s.organizationID, Ref: was.ID}, 0)
+	is, err := s.sites().RotateClientID(t.Context(), operator,
+		managed.Target{OrganizationID: s.organizationID, Ref: was.ID}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +109,8 @@ func publishedWebsite(t *testing.T, s *stage) {
 		{"a published website", true, http.StatusOK},
 		{"a website that is public no more", false, http.StatusUnauthorized},
 	} {
-		if _, err := s.sites().Publish(t.Context(), operator, managed.Target{OrganizationID: s.organizationID, Ref: w.ID}, step.public); err != nil {
+		if _, err := s.sites().Publish(t.Context(), operator,
+			managed.Target{OrganizationID: s.organizationID, Ref: w.ID}, step.public); err != nil {
 			t.Fatal(err)
 		}
 		s.expectOf(t, hosts, step.what, "", query, step.want, time.Now(), atOnce)

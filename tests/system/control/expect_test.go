@@ -37,7 +37,9 @@ func (s *stage) expect(t *testing.T, what, key string, want int, since time.Time
 	s.expectOf(t, s.hosts, what, key, "", want, since, limit)
 }
 
-func (s *stage) expectOf(t *testing.T, hosts []*host, what, key, query string, want int, since time.Time, limit time.Duration) {
+func (s *stage) expectOf(
+	t *testing.T, hosts []*host, what, key, query string, want int, since time.Time, limit time.Duration,
+) {
 	t.Helper()
 	within(t, hosts, what, since, limit, func(h *host) error { return h.is(t.Context(), key, query, want) })
 }

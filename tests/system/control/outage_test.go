@@ -142,10 +142,11 @@ func withoutStore(t *testing.T, s *stage) {
 	s.expectOf(t, s.edges(), "a client id", "", "?website_id="+website.ClientID, http.StatusOK, time.Now(), patient)
 	_, limited := s.limitedKey(t, s.organizationID, 30)
 	for i := range 15 {
-		s.responses(t, s.hosts[i%3], limited, http.StatusOK)
+		s.expectStatus(t, s.hosts[i%3], limited, http.StatusOK)
 	}
 	organizationID, overQuota, at := s.quotaOf(t, 3)
-	s.expectOf(t, s.edges(), "an organization whose month is used up", overQuota, at, http.StatusPaymentRequired, time.Now(), soon)
+	s.expectOf(t, s.edges(), "an organization whose month is used up", overQuota, at,
+		http.StatusPaymentRequired, time.Now(), soon)
 	f := s.withFlag(t)
 	end := s.watch(t)
 	s.storeServer.Kill(t)
@@ -166,10 +167,10 @@ func withoutStore(t *testing.T, s *stage) {
 		}
 	})
 	for i := range 15 {
-		s.responses(t, s.hosts[i%3], limited, http.StatusOK)
+		s.expectStatus(t, s.hosts[i%3], limited, http.StatusOK)
 	}
 	for _, h := range s.hosts {
-		s.responses(t, h, limited, http.StatusTooManyRequests)
+		s.expectStatus(t, h, limited, http.StatusTooManyRequests)
 	}
 	s.storeServer.Start(t)
 	s.expect(t, "an unknown key, with the store back", unknown, http.StatusBadRequest, time.Now(), patient)

@@ -22,7 +22,8 @@ func promises(t *testing.T, s *stage) {
 // changes are those that do not need Redis.
 func changes(t *testing.T, s *stage) {
 	for _, change := range []func(*testing.T, *stage){
-		revokedKey, rotatedKey, newKey, rotatedClientID, publishedWebsite, deletedOrganization, liftedLimit, usedUpQuota, switchedFlag,
+		revokedKey, rotatedKey, newKey, rotatedClientID, publishedWebsite, deletedOrganization, liftedLimit, usedUpQuota,
+		switchedFlag,
 	} {
 		change(t, s)
 	}
@@ -48,10 +49,10 @@ func liftedLimit(t *testing.T, s *stage) {
 func limitTogether(t *testing.T, s *stage) {
 	_, secret := s.limitedKey(t, s.organizationID, 30)
 	for i := range 30 {
-		s.responses(t, s.hosts[i%len(s.hosts)], secret, http.StatusOK)
+		s.expectStatus(t, s.hosts[i%len(s.hosts)], secret, http.StatusOK)
 	}
 	for _, h := range s.hosts {
-		s.responses(t, h, secret, http.StatusTooManyRequests)
+		s.expectStatus(t, h, secret, http.StatusTooManyRequests)
 	}
 }
 
@@ -60,14 +61,14 @@ func limitAlone(t *testing.T, s *stage) {
 	_, secret := s.limitedKey(t, s.organizationID, 5)
 	for _, h := range s.hosts {
 		for range 5 {
-			s.responses(t, h, secret, http.StatusOK)
+			s.expectStatus(t, h, secret, http.StatusOK)
 		}
-		s.responses(t, h, secret, http.StatusTooManyRequests)
+		s.expectStatus(t, h, secret, http.StatusTooManyRequests)
 	}
 }
 
-// responses asks once.
-func (s *stage) responses(t *testing.T, h *host, key string, want int) {
+// expectStatus asks once.
+func (s *stage) expectStatus(t *testing.T, h *host, key string, want int) {
 	t.Helper()
 	if a, err := h.ask(t.Context(), key, s.websiteID); err != nil || a.Status != want {
 		t.Errorf("%s: %d %s, %v, want %d", h.name, a.Status, a.Body, err, want)
@@ -78,8 +79,9 @@ func (s *stage) responses(t *testing.T, h *host, key string, want int) {
 // it away again.
 func usedUpQuota(t *testing.T, s *stage) {
 	organizationID, key, at := s.quotaOf(t, 3)
-	s.expectOf(t, s.edges(), "an organization whose month is used up", key, at, http.StatusPaymentRequired, time.Now(), soon)
-	s.responses(t, s.hosts[0], s.known, http.StatusOK)
+	s.expectOf(t, s.edges(), "an organization whose month is used up", key, at,
+		http.StatusPaymentRequired, time.Now(), soon)
+	s.expectStatus(t, s.hosts[0], s.known, http.StatusOK)
 	s.setQuota(t, organizationID, quota.Default)
 	s.expectOf(t, s.edges(), "an organization without a quota", key, at, http.StatusOK, time.Now(), soon)
 }
@@ -122,7 +124,8 @@ func (s *stage) quotaOf(t *testing.T, events int64) (organizationID, key, query 
 
 func (s *stage) setQuota(t *testing.T, organizationID string, events int64) {
 	t.Helper()
-	if _, err := quota.NewService(quota.Config{}, s.db, nil, nil).Set(t.Context(), operator, organizationID, events); err != nil {
+	if _, err := quota.NewService(quota.Config{}, s.db, nil, nil).Set(t.Context(), operator,
+		organizationID, events); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -17,8 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/query"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/adapter/store"
@@ -121,7 +122,7 @@ type stage struct {
 	backends
 
 	db             *store.Store
-	usage          *clickhouse.Usage
+	usage          *query.Usage
 	organizationID string
 	websiteID      string  // a website of the organization
 	known          string  // a key of the organization
@@ -146,7 +147,7 @@ func newStage(t *testing.T, b backends) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.db.Close() })
-	analytics := clickhousetest.Migrated(t, clickhouse.Migrate)
+	analytics := clickhousetest.Migrated(t, schema.Migrate)
 	if err := s.db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func newStage(t *testing.T, b backends) *stage {
 	s.organizationID = s.organization(t)
 	s.websiteID = s.site(t, s.organizationID).ID
 	_, s.known = s.key(t, s.organizationID)
-	s.usage = clickhouse.NewUsage(analytics)
+	s.usage = query.NewUsage(analytics)
 	t.Cleanup(func() { s.usage.Close() })
 	settings := map[string]string{
 		"KAFKA_BROKERS": b.kafka.Brokers[0], "KAFKA_TOPIC_PREFIX": b.kafka.TopicPrefix,
@@ -253,7 +254,8 @@ func (s *stage) sites() *website.Service { return website.NewService(s.db, nil) 
 func (s *stage) site(t *testing.T, organizationID string) *website.Website {
 	t.Helper()
 	domain := fmt.Sprintf("shop-%d.example.com", serial.Add(1))
-	w, err := s.sites().Create(t.Context(), operator, website.Spec{OrganizationID: organizationID, Name: "Shop", Domain: domain})
+	w, err := s.sites().Create(t.Context(), operator,
+		website.Spec{OrganizationID: organizationID, Name: "Shop", Domain: domain})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +268,8 @@ var serial atomic.Int64
 // revoke revokes a key and returns when that was committed.
 func (s *stage) revoke(t *testing.T, k *apikey.Key) time.Time {
 	t.Helper()
-	if _, err := s.keys().Revoke(t.Context(), operator, managed.Target{OrganizationID: k.OrganizationID, Ref: k.ID}); err != nil {
+	if _, err := s.keys().Revoke(t.Context(), operator,
+		managed.Target{OrganizationID: k.OrganizationID, Ref: k.ID}); err != nil {
 		t.Fatal(err)
 	}
 	return time.Now()

@@ -14,7 +14,7 @@ func (s *stage) watch(t *testing.T) (end func()) {
 	t.Helper()
 	s.holds(t, "the watcher's key", s.known)
 	for _, h := range s.hosts {
-		s.responses(t, h, s.known, http.StatusOK)
+		s.expectStatus(t, h, s.known, http.StatusOK)
 	}
 	stop := make(chan struct{})
 	var watchers sync.WaitGroup

@@ -40,7 +40,9 @@ func leaveOutWhenShort(t *testing.T) {
 
 // deploy runs what the chart renders, sends an event, and waits until it is counted. It
 // returns the settings of the daemons.
-func deploy(t *testing.T, manifests func() []object, kube *cluster, here machine) (daemons map[string]map[string]string) {
+func deploy(
+	t *testing.T, manifests func() []object, kube *cluster, here machine,
+) (daemons map[string]map[string]string) {
 	t.Helper()
 	objects := manifests()
 	kube.apply(t, objects)
@@ -59,14 +61,16 @@ func deploy(t *testing.T, manifests func() []object, kube *cluster, here machine
 		p.Launch(t)
 		daemons[program], processes = settings, append(processes, p)
 	}
-	if started := slices.Sorted(maps.Keys(daemons)); !slices.Equal(started, []string{"ingest-edge", "query", "sink"}) || len(processes) != len(started) {
+	if started := slices.Sorted(maps.Keys(daemons)); !slices.Equal(started, []string{"ingest-edge", "query", "sink"}) ||
+		len(processes) != len(started) {
 		t.Fatalf("the manifests start %v", started)
 	}
 	for _, p := range processes {
 		p.WaitReady(t)
 	}
 	account := firstAccount(t, kube)
-	send(t, "http://"+ingest+"/track?website_id="+account["WEBSITE_ID"], account["API_KEY"], `{"name":"signup","eventId":"first-1","properties":{"plan":"pro"}}`)
+	send(t, "http://"+ingest+"/track?website_id="+account["WEBSITE_ID"], account["API_KEY"],
+		`{"name":"signup","eventId":"first-1","properties":{"plan":"pro"}}`)
 	testkit.EventuallyEvery(t, time.Second, 2*time.Minute, func() error {
 		a, err := harness.Post(t.Context(), "http://"+query+"/v1/query?website_id="+account["WEBSITE_ID"], account["API_KEY"],
 			[]byte(`{"parameters":["custom_events"],"preset":"last_7d"}`))
@@ -89,8 +93,10 @@ func plain(t *testing.T) machine {
 // reached returns the settings of a broker and of one ClickHouse without users.
 func reached(kafka config.Kafka, clickhouse config.ClickHouse) map[string]string {
 	return map[string]string{
-		"KAFKA_BROKERS": kafka.Brokers[0], "KAFKA_TOPIC_PREFIX": kafka.TopicPrefix, "KAFKA_PARTITIONS": strconv.Itoa(kafka.Partitions), "KAFKA_REPLICATION": "1",
-		"CLICKHOUSE_ADDR": clickhouse.Addr[0], "CLICKHOUSE_DATABASE": clickhouse.Database, "CLICKHOUSE_USER": clickhouse.User, "CLICKHOUSE_PASSWORD": "",
+		"KAFKA_BROKERS": kafka.Brokers[0], "KAFKA_TOPIC_PREFIX": kafka.TopicPrefix,
+		"KAFKA_PARTITIONS": strconv.Itoa(kafka.Partitions), "KAFKA_REPLICATION": "1",
+		"CLICKHOUSE_ADDR": clickhouse.Addr[0], "CLICKHOUSE_DATABASE": clickhouse.Database, "CLICKHOUSE_USER": clickhouse.User,
+		"CLICKHOUSE_PASSWORD": "",
 	}
 }
 

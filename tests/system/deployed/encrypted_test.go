@@ -18,10 +18,12 @@ func TestEverythingIsEncryptedOnItsWay(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
 	manifests := rendering(t, "external")
-	own := services.OwnAll(t, services.KindKafkaTLS, services.KindPostgresTLS, services.KindRedisTLS, services.KindKubernetes)
+	own := services.OwnAll(t, services.KindKafkaTLS, services.KindPostgresTLS, services.KindRedisTLS,
+		services.KindKubernetes)
 	for program, settings := range deploy(t, manifests, newCluster(t, own[3]), secured(t, own[0], own[1], own[2])) {
 		for name, want := range map[string]string{
-			"KAFKA_TLS_ENABLED": "true", "CLICKHOUSE_TLS_ENABLED": "true", "STORE_TLS_ENABLED": "true", "REDIS_TLS_ENABLED": "true",
+			"KAFKA_TLS_ENABLED": "true", "CLICKHOUSE_TLS_ENABLED": "true", "STORE_TLS_ENABLED": "true",
+			"REDIS_TLS_ENABLED":    "true",
 			"KAFKA_SASL_MECHANISM": "scram-sha-512",
 		} {
 			if settings[name] != want {

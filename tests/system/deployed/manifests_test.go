@@ -163,7 +163,8 @@ func (o *object) settings(t *testing.T, objects []object, here machine) map[stri
 	c := o.Spec.Template.Spec.Containers[0]
 	env := map[string]string{}
 	for _, from := range c.EnvFrom {
-		i := slices.IndexFunc(objects, func(o object) bool { return o.Kind == "ConfigMap" && o.Metadata.Name == from.ConfigMapRef.Name })
+		i := slices.IndexFunc(objects,
+			func(o object) bool { return o.Kind == "ConfigMap" && o.Metadata.Name == from.ConfigMapRef.Name })
 		if i < 0 {
 			t.Fatalf("%s takes its settings from %s, which is not there", c.Name, from.ConfigMapRef.Name)
 		}
@@ -200,7 +201,8 @@ func (o *object) file(t *testing.T, path string, here machine) string {
 		if i < 0 || m.MountPath != filepath.Dir(path) {
 			continue
 		}
-		if file := here.files[cmp.Or(pod.Volumes[i].Secret.Name, pod.Volumes[i].ConfigMap.Name)][filepath.Base(path)]; file != "" {
+		if file := here.files[cmp.Or(pod.Volumes[i].Secret.Name,
+			pod.Volumes[i].ConfigMap.Name)][filepath.Base(path)]; file != "" {
 			return file
 		}
 	}

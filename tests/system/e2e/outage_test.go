@@ -46,7 +46,8 @@ func lookups(t *testing.T, s *harness.System, outcome string) float64 {
 func TestKnownKeysAreServedWhileTheMetadataStoreIsAway(t *testing.T) {
 	leaveOutWhenShort(t)
 	t.Parallel()
-	s := harness.New(t, harness.Split, harness.Options{OwnServers: true, Settings: map[string]string{"LOOKUP_FRESH": "10ms"}})
+	s := harness.New(t, harness.Split,
+		harness.Options{OwnServers: true, Settings: map[string]string{"LOOKUP_FRESH": "10ms"}})
 	body := []byte(`{"name":"x","anonymousId":"visitor"}`)
 	track := func(key string) (harness.Response, error) {
 		return harness.Post(t.Context(), s.IngestURL+"/track?website_id="+s.WebsiteID, key, body)
@@ -132,7 +133,8 @@ const floodBytes = 190 << 20
 // occupies.
 func rejectAll(t *testing.T, s *harness.System) int64 {
 	t.Helper()
-	large := []byte(`[` + strings.Repeat(`{"name":"x","properties":{"k":"`+strings.Repeat("v", 30_000)+`"}},`, 49) + `{"name":"x"}]`)
+	large := []byte(`[` +
+		strings.Repeat(`{"name":"x","properties":{"k":"`+strings.Repeat("v", 30_000)+`"}},`, 49) + `{"name":"x"}]`)
 	var all sync.WaitGroup
 	for range 16 {
 		all.Go(func() {
@@ -141,9 +143,11 @@ func rejectAll(t *testing.T, s *harness.System) int64 {
 				a, err := s.Track(t.Context(), large)
 				// Kafka has not answered in time, or there is no room to wait for it.
 				body := string(a.Body)
-				rejected := strings.Contains(body, string(apierr.DeliveryUnavailable)) || strings.Contains(body, string(apierr.ServiceUnavailable))
+				rejected := strings.Contains(body, string(apierr.DeliveryUnavailable)) ||
+					strings.Contains(body, string(apierr.ServiceUnavailable))
 				if err != nil || a.Status != http.StatusServiceUnavailable || !rejected || a.Header.Get("Retry-After") == "" {
-					t.Errorf("answer %d %s, %v; want 503 %s or %s with Retry-After", a.Status, a.Body, err, apierr.DeliveryUnavailable, apierr.ServiceUnavailable)
+					t.Errorf("answer %d %s, %v; want 503 %s or %s with Retry-After",
+						a.Status, a.Body, err, apierr.DeliveryUnavailable, apierr.ServiceUnavailable)
 				}
 				if took := time.Since(start); took > deadline+slack {
 					t.Errorf("answered after %s, want at most %s", took, deadline+slack)

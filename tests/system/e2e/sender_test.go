@@ -106,7 +106,8 @@ func (s *sender) body(ids []string) []byte {
 		if i > 0 {
 			body = append(body, ',')
 		}
-		body = fmt.Appendf(body, `{"name":"screen_view","eventId":%q,"path":"/page-%d","sessionId":"sess-%d","timestamp":%d,"properties":{"n":%d}}`,
+		body = fmt.Appendf(body,
+			`{"name":"screen_view","eventId":%q,"path":"/page-%d","sessionId":"sess-%d","timestamp":%d,"properties":{"n":%d}}`,
 			id, len(id)%7, i%50, s.at.UnixMilli(), i)
 	}
 	return append(body, ']')

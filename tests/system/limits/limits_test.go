@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/adapter/store"
@@ -54,7 +54,7 @@ func deploy(t *testing.T, redis string) *deployment {
 	}
 	t.Cleanup(func() { db.Close() })
 	d.store = db
-	database := clickhousetest.Migrated(t, clickhouse.Migrate)
+	database := clickhousetest.Migrated(t, schema.Migrate)
 	if _, err := kafka.EnsureTopics(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,8 @@ func (d *deployment) send(t *testing.T, process int, key string) *rejection {
 		t.Fatalf("process %d: %d %s", process, a.Status, a.Body)
 	}
 	if got := a.Header.Get("Retry-After"); got != strconv.Itoa(r.RetryAfter) || r.Code != "RATE_LIMITED" ||
-		a.Header.Get("X-RateLimit-Limit") != strconv.Itoa(r.Limit) || a.Header.Get("X-RateLimit-Reset") != strconv.FormatInt(r.Reset, 10) {
+		a.Header.Get("X-RateLimit-Limit") != strconv.Itoa(r.Limit) ||
+		a.Header.Get("X-RateLimit-Reset") != strconv.FormatInt(r.Reset, 10) {
 		t.Errorf("body %s and header %v say different things", a.Body, a.Header)
 	}
 	return &r

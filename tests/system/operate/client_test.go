@@ -95,7 +95,8 @@ func (c *client) pause(systems ...*harness.System) {
 	for _, s := range systems {
 		testkit.Eventually(c.t, patience, func() error { return s.Counts(c.t.Context(), int(c.acked.Load())) })
 	}
-	stored := query(c.t, systems[0].ClickHouse, "SELECT toString(count()) FROM events WHERE owner_id = '"+systems[0].WebsiteID+"'")
+	stored := query(c.t, systems[0].ClickHouse,
+		"SELECT toString(count()) FROM events WHERE owner_id = '"+systems[0].WebsiteID+"'")
 	if want := strconv.FormatInt(c.acked.Load(), 10); len(stored) != 1 || stored[0] != want {
 		c.t.Errorf("events are stored %s times, want %s", stored, want)
 	}
@@ -106,7 +107,8 @@ func (c *client) pause(systems ...*harness.System) {
 func usesANewWebsite(t *testing.T, s *harness.System) {
 	t.Helper()
 	domain := fmt.Sprintf("shop-%d.example", time.Now().UnixNano())
-	a, err := harness.Post(t.Context(), s.QueryURL+"/rpc/websites/create", s.Key, []byte(`{"name":"Shop","domain":"`+domain+`"}`))
+	a, err := harness.Post(t.Context(), s.QueryURL+"/rpc/websites/create", s.Key,
+		[]byte(`{"name":"Shop","domain":"`+domain+`"}`))
 	var made struct {
 		Data struct{ ID string } `json:"data"`
 	}
@@ -114,7 +116,8 @@ func usesANewWebsite(t *testing.T, s *harness.System) {
 		t.Errorf("a website is not made: %d %s, %v", a.Status, a.Body, err)
 		return
 	}
-	a, err = harness.Post(t.Context(), s.IngestURL+"/track?website_id="+made.Data.ID, s.Key, []byte(`{"name":"first","eventId":"first"}`))
+	a, err = harness.Post(t.Context(), s.IngestURL+"/track?website_id="+made.Data.ID, s.Key,
+		[]byte(`{"name":"first","eventId":"first"}`))
 	if err != nil || a.Status != http.StatusOK {
 		t.Errorf("the first event of a new website: %d %s, %v", a.Status, a.Body, err)
 		return

@@ -28,8 +28,9 @@ func TestTheDoctorNamesWhatTheKafkaUserMayNotDo(t *testing.T) {
 	if _, err := kafka.EnsureTopics(t.Context(), admin); err != nil {
 		t.Fatal(err)
 	}
-	as := settings("KAFKA_BROKERS", alice.Brokers[0], "KAFKA_TOPIC_PREFIX", "", "KAFKA_PARTITIONS", strconv.Itoa(admin.Partitions),
-		"KAFKA_SASL_MECHANISM", "plain", "KAFKA_SASL_USER", alice.SASL.User, "KAFKA_SASL_PASSWORD", alice.SASL.Password.Reveal())
+	as := settings("KAFKA_BROKERS", alice.Brokers[0], "KAFKA_TOPIC_PREFIX", "", "KAFKA_PARTITIONS",
+		strconv.Itoa(admin.Partitions), "KAFKA_SASL_MECHANISM", "plain", "KAFKA_SASL_USER", alice.SASL.User,
+		"KAFKA_SASL_PASSWORD", alice.SASL.Password.Reveal())
 	lacks := func(what string) {
 		t.Helper()
 		illness{what, as, "kafka.permissions", what, "kafka-acls.sh --add"}.found(t, s)
@@ -63,7 +64,8 @@ func allow(t *testing.T, admin config.Kafka, what *kadm.ACLBuilder) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	made, err := kadm.NewClient(client).CreateACLs(t.Context(), what.Allow("User:alice").AllowHosts().ResourcePatternType(kadm.ACLPatternLiteral))
+	made, err := kadm.NewClient(client).CreateACLs(t.Context(),
+		what.Allow("User:alice").AllowHosts().ResourcePatternType(kadm.ACLPatternLiteral))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,19 +61,24 @@ func TestTheDoctorNamesWhatTheClickHouseUserMayNotDo(t *testing.T) {
 
 	as := func(user string) map[string]string { return map[string]string{"CLICKHOUSE_USER": user} }
 	for user, lacks := range map[string]string{
-		"reader":   "user reader lacks INSERT ON `millrace`.*, ALTER DELETE ON `millrace`.*, CREATE ARBITRARY TEMPORARY TABLE ON *.*, TABLE ENGINE ON `Null`, SELECT ON system.disks, ",
+		"reader": "user reader lacks INSERT ON `millrace`.*, ALTER DELETE ON `millrace`.*, CREATE ARBITRARY TEMPORARY " +
+			"TABLE ON *.*, TABLE ENGINE ON `Null`, SELECT ON system.disks, ",
 		"undying":  "user undying lacks ALTER DELETE ON `millrace`.*",
 		"blind":    "user blind lacks SELECT ON system.disks",
 		"partless": "user partless lacks SELECT ON system.parts",
 	} {
 		t.Run(user, func(t *testing.T) {
-			illness{user, func(*testing.T, *site) map[string]string { return as(user) }, "clickhouse.rights", lacks, " TO " + user}.found(t, s)
+			illness{
+				user, func(*testing.T, *site) map[string]string { return as(user) }, "clickhouse.rights", lacks, " TO " + user,
+			}.found(t, s)
 		})
 	}
 	s.settings["CLICKHOUSE_USER"] = "millrace"
 	testkit.EventuallyEvery(t, time.Second, patience, func() error {
-		if out, code := millrace(t, s.settings, "doctor", "--json"); code != 0 || !strings.Contains(out, `{"check":"clickhouse.rights","level":"ok",`) {
-			return fmt.Errorf("the doctor finds something although the user may do what the guide says, and ends with %d:\n%s", code, out)
+		if out, code := millrace(t, s.settings, "doctor", "--json"); code != 0 ||
+			!strings.Contains(out, `{"check":"clickhouse.rights","level":"ok",`) {
+			return fmt.Errorf("the doctor finds something although the user may do what the guide says, and ends with %d:\n%s",
+				code, out)
 		}
 		return nil
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/app/doctor"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
@@ -48,23 +48,38 @@ var settingsIllnesses = []illness{
 	{"another server instead of Kafka", func(t *testing.T, s *site) map[string]string {
 		return map[string]string{"KAFKA_BROKERS": postgresAddr(t, s.storeURL)}
 	}, "kafka.reach", "do not answer as Kafka does", "Kafka's port"},
-	{"no topics under this prefix", settings("KAFKA_TOPIC_PREFIX", "nobody."), "kafka.topics", "missing topics: nobody.events.v1", "topics create"},
-	{"other partitions than the settings say", settings("KAFKA_PARTITIONS", "12"), "kafka.topics", "events.v1 has 4 partitions, and kafka.partitions says 12", "growing-topics"},
-	{"fewer replicas than the settings say", settings("KAFKA_REPLICATION", "3"), "kafka.topics", "has 1 replicas, and kafka.replication says 3", "reassign"},
+	{
+		"no topics under this prefix", settings("KAFKA_TOPIC_PREFIX", "nobody."), "kafka.topics",
+		"missing topics: nobody.events.v1", "topics create",
+	},
+	{
+		"other partitions than the settings say", settings("KAFKA_PARTITIONS", "12"), "kafka.topics",
+		"events.v1 has 4 partitions, and kafka.partitions says 12", "growing-topics",
+	},
+	{
+		"fewer replicas than the settings say", settings("KAFKA_REPLICATION", "3"), "kafka.topics",
+		"has 1 replicas, and kafka.replication says 3", "reassign",
+	},
 	{"certificates that are none", func(t *testing.T, _ *site) map[string]string {
 		file := filepath.Join(t.TempDir(), "ca.pem")
 		write(t, file, "no certificate")
 		return map[string]string{"KAFKA_TLS_ENABLED": "true", "KAFKA_TLS_CA_FILE": file}
 	}, "files", "holds nothing in PEM form", "correct the path"},
 	{"no ClickHouse there", nowhere("CLICKHOUSE_ADDR"), "clickhouse.reach", "connection refused", "clickhouse.addr"},
-	{"a database that is missing", settings("CLICKHOUSE_DATABASE", "nobodys"), "clickhouse.schema", "database nobodys is missing", "millrace migrate"},
+	{
+		"a database that is missing", settings("CLICKHOUSE_DATABASE", "nobodys"), "clickhouse.schema",
+		"database nobodys is missing", "millrace migrate",
+	},
 	{"no PostgreSQL there", func(t *testing.T, _ *site) map[string]string {
 		return map[string]string{"STORE_URL": "postgres://millrace:secret@" + testkit.FreeAddr(t) + "/millrace"}
 	}, "store.reach", "connection refused", "store.url"},
 	{"a database without tables", func(t *testing.T, _ *site) map[string]string {
 		return map[string]string{"STORE_URL": services.Postgres(t)}
 	}, "store.schema", "never migrated", "millrace bootstrap"},
-	{"a SQLite file that is missing", settings("STORE_URL", "sqlite:/nowhere/millrace.db"), "store.reach", "no metadata store at /nowhere/millrace.db", "millrace migrate"},
+	{
+		"a SQLite file that is missing", settings("STORE_URL", "sqlite:/nowhere/millrace.db"), "store.reach",
+		"no metadata store at /nowhere/millrace.db", "millrace migrate",
+	},
 	{"no Redis there", func(t *testing.T, _ *site) map[string]string {
 		return map[string]string{"REDIS_URL": "redis://" + testkit.FreeAddr(t)}
 	}, "redis.reach", "connection refused", "redis.url"},
@@ -74,7 +89,10 @@ var settingsIllnesses = []illness{
 		changed["MAIL_FROM"] = "millrace@example.com"
 		return changed
 	}, "mail.reach", "connection refused", "mail.smtp.addr"},
-	{"no collector of traces there", nowhere("TRACE_ENDPOINT", "http://"), "trace.reach", "connection refused", "trace.endpoint"},
+	{
+		"no collector of traces there", nowhere("TRACE_ENDPOINT", "http://"), "trace.reach", "connection refused",
+		"trace.endpoint",
+	},
 	{"a wrong password for Redis", func(t *testing.T, _ *site) map[string]string {
 		return map[string]string{"REDIS_URL": strings.Replace(services.Redis(t), "redis://", "redis://somebody:wrong@", 1)}
 	}, "redis.reach", "WRONGPASS", "user and password"},
@@ -103,20 +121,47 @@ var serverIllnesses = []illness{
 		_, err := adm.DeleteTopic(ctx, prefix+"vitals.v1")
 		return err
 	}), "kafka.topics", "missing topics: ", "topics create"},
-	{"a topic that keeps less than the window", topicSetting("retention.ms", "600000"), "kafka.topics", "keeps records for 10m0s, and sink.window is 1h0m0s", "kafka-configs.sh"},
-	{"a topic that is compacted", topicSetting("cleanup.policy", "compact"), "kafka.topics", "has cleanup.policy=compact, not delete", "kafka-configs.sh"},
-	{"a topic that takes only small batches", topicSetting("max.message.bytes", "1000"), "kafka.topics", "has max.message.bytes=1000, and needs 1048576", "kafka-configs.sh"},
-	{"more replicas wanted in sync than there are", topicSetting("min.insync.replicas", "2"), "kafka.topics", "has min.insync.replicas=2 and 1 replicas", "kafka-configs.sh"},
-	{"a table that remembers no tokens", ordered("ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 0"), "clickhouse.exactness", "non_replicated_deduplication_window", "as the sentence says"},
-	{"a view that is gone", ordered("DROP TABLE " + clickhouse.Views[0].Name + " SYNC"), "clickhouse.exactness", "is missing", "as the sentence says"},
-	{"a migration that was not run", ordered("ALTER TABLE schema_migrations DELETE WHERE version = 8 SETTINGS mutations_sync = 1"), "clickhouse.schema", "lacks migration 0008", "millrace migrate"},
-	{"a migration of the store that was another file", func(t *testing.T, s *site) map[string]string {
-		postgres(t, s.storeURL, "UPDATE millrace_schema SET checksum = 'of another file' WHERE version_id = 3")
-		return nil
-	}, "store.schema", "postgres/00003_people.sql: a migration was changed after it had been applied", "use a released one"},
+	{
+		"a topic that keeps less than the window", topicSetting("retention.ms", "600000"), "kafka.topics",
+		"keeps records for 10m0s, and sink.window is 1h0m0s", "kafka-configs.sh",
+	},
+	{
+		"a topic that is compacted", topicSetting("cleanup.policy", "compact"), "kafka.topics",
+		"has cleanup.policy=compact, not delete", "kafka-configs.sh",
+	},
+	{
+		"a topic that takes only small batches", topicSetting("max.message.bytes", "1000"), "kafka.topics",
+		"has max.message.bytes=1000, and needs 1048576", "kafka-configs.sh",
+	},
+	{
+		"more replicas wanted in sync than there are", topicSetting("min.insync.replicas", "2"), "kafka.topics",
+		"has min.insync.replicas=2 and 1 replicas", "kafka-configs.sh",
+	},
+	{
+		"a table that remembers no tokens",
+		ordered("ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 0"), "clickhouse.exactness",
+		"non_replicated_deduplication_window", "as the sentence says",
+	},
+	{
+		"a view that is gone", ordered("DROP TABLE " + schema.Views[0].Name + " SYNC"), "clickhouse.exactness", "is missing",
+		"as the sentence says",
+	},
+	{
+		"a migration that was not run",
+		ordered("ALTER TABLE schema_migrations DELETE WHERE version = 8 SETTINGS mutations_sync = 1"), "clickhouse.schema",
+		"lacks migration 0008", "millrace migrate",
+	},
+	{
+		"a migration of the store that was another file", func(t *testing.T, s *site) map[string]string {
+			postgres(t, s.storeURL, "UPDATE millrace_schema SET checksum = 'of another file' WHERE version_id = 3")
+			return nil
+		}, "store.schema", "postgres/00003_people.sql: a migration was changed after it had been applied",
+		"use a released one",
+	},
 	{"a user without rights", func(t *testing.T, s *site) map[string]string {
 		role := "reader" + strings.Trim(s.kafka.TopicPrefix, ".")
-		postgres(t, s.storeURL, "CREATE ROLE "+role+" LOGIN PASSWORD 'r'", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO "+role)
+		postgres(t, s.storeURL, "CREATE ROLE "+role+" LOGIN PASSWORD 'r'",
+			"GRANT SELECT ON ALL TABLES IN SCHEMA public TO "+role)
 		t.Cleanup(func() { postgres(t, s.storeURL, "DROP OWNED BY "+role, "DROP ROLE "+role) })
 		return map[string]string{"STORE_URL": asRole(t, s.storeURL, role)}
 	}, "store.rights", "may not read and write", "GRANT SELECT"},
@@ -193,7 +238,8 @@ func (s *site) clocksAreCompared(t *testing.T) {
 	cfg := config.Default()
 	cfg.Kafka, cfg.ClickHouse, cfg.Store.URL = s.kafka, s.clickhouse, config.Secret(s.storeURL)
 	cfg.Redis.URL = config.Secret(services.Redis(t))
-	r := doctor.Run(t.Context(), doctor.Options{Settings: cfg, Now: func() time.Time { return time.Now().Add(-5 * time.Minute) }})
+	r := doctor.Run(t.Context(),
+		doctor.Options{Settings: cfg, Now: func() time.Time { return time.Now().Add(-5 * time.Minute) }})
 	off := map[string]bool{}
 	for _, f := range r.Findings {
 		if f.Level == doctor.Fail && strings.Contains(f.What, "ahead of this machine's") && strings.Contains(f.Do, "chrony") {
@@ -216,7 +262,9 @@ func nowhere(setting string, before ...string) func(*testing.T, *site) map[strin
 	}
 }
 
-func kafkaAdmin(do func(ctx context.Context, adm *kadm.Client, prefix string) error) func(*testing.T, *site) map[string]string {
+func kafkaAdmin(
+	do func(ctx context.Context, adm *kadm.Client, prefix string) error,
+) func(*testing.T, *site) map[string]string {
 	return func(t *testing.T, s *site) map[string]string {
 		t.Helper()
 		client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Brokers...))

@@ -58,7 +58,8 @@ func newServers(t *testing.T) *site {
 		"KAFKA_PARTITIONS": strconv.Itoa(s.kafka.Partitions), "KAFKA_REPLICATION": strconv.Itoa(s.kafka.Replication),
 		"CLICKHOUSE_ADDR": s.clickhouse.Addr[0], "CLICKHOUSE_DATABASE": s.clickhouse.Database,
 		"STORE_URL": s.storeURL, "SINK_GROUP": s.kafka.TopicPrefix + "sink",
-		"INGEST_LISTEN": testkit.FreeAddr(t), "QUERY_LISTEN": testkit.FreeAddr(t), "ADMIN_LISTEN": testkit.FreeAddr(t), "LINK_LISTEN": testkit.FreeAddr(t),
+		"INGEST_LISTEN": testkit.FreeAddr(t), "QUERY_LISTEN": testkit.FreeAddr(t), "ADMIN_LISTEN": testkit.FreeAddr(t),
+		"LINK_LISTEN": testkit.FreeAddr(t),
 	}
 	return s
 }

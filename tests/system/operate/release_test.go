@@ -95,14 +95,14 @@ func TestAnUpgradeGoesOnBesideTheVersionBefore(t *testing.T) {
 
 	backup := read(t, old.StoreURL, "websites")
 	migrated := migrateAtOnce(t, old, after, this, after)
-	testkit.Eventually(t, time.Minute, func() error { return waits(t, old.StoreURL, "websites") })
+	testkit.Eventually(t, time.Minute, func() error { return expectWaiting(t, old.StoreURL, "websites") })
 	c.gets(2)
 	usesANewWebsite(t, old)
 	backup()
 	migrated()
 	c.gets(2)
 	c.pause(old)
-	if err := waits(t, old.StoreURL, "websites"); err == nil {
+	if err := expectWaiting(t, old.StoreURL, "websites"); err == nil {
 		t.Error("somebody still waits for a table")
 	}
 
@@ -207,8 +207,8 @@ func read(t *testing.T, storeURL, table string) (end func()) {
 	return end
 }
 
-// waits returns an error unless somebody waits for a table.
-func waits(t *testing.T, storeURL, table string) error {
+// expectWaiting returns an error unless somebody waits for a table.
+func expectWaiting(t *testing.T, storeURL, table string) error {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), storeURL)
 	if err != nil {
@@ -216,7 +216,8 @@ func waits(t *testing.T, storeURL, table string) error {
 	}
 	defer conn.Close(t.Context())
 	var n int
-	err = conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::regclass", table).Scan(&n)
+	err = conn.QueryRow(t.Context(),
+		"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = $1::regclass", table).Scan(&n)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("nobody waits for %s", table)
 	}

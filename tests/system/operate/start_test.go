@@ -68,7 +68,9 @@ func newClosedSite(t *testing.T) *closedSite {
 	t.Helper()
 	s := newServers(t)
 	delete(s.settings, "ADMIN_LISTEN") // each process has one of its own
-	c := &closedSite{s, newDoor(t, s.kafka.Brokers[0]), newDoor(t, s.clickhouse.Addr[0]), newDoor(t, postgresAddr(t, s.storeURL))}
+	c := &closedSite{
+		s, newDoor(t, s.kafka.Brokers[0]), newDoor(t, s.clickhouse.Addr[0]), newDoor(t, postgresAddr(t, s.storeURL)),
+	}
 	s.settings["KAFKA_BROKERS"], s.settings["CLICKHOUSE_ADDR"] = c.kafka.addr, c.clickhouse.addr
 	s.settings["STORE_URL"] = strings.Replace(s.storeURL, c.store.server, c.store.addr, 1)
 	s.settings["LOG_FORMAT"] = "text"
@@ -126,7 +128,8 @@ func TestTheDaemonsMayBeStartedFirst(t *testing.T) {
 	s.must(t, "topics create")
 	for _, p := range daemons {
 		p.WaitReady(t)
-		if n, most := strings.Count(p.Log(), `msg="waiting for `), 2*(2+int(time.Since(began)/time.Minute)); n < 2 || n > most {
+		if n, most := strings.Count(p.Log(), `msg="waiting for `), 2*(2+int(time.Since(began)/time.Minute)); n < 2 ||
+			n > most {
 			t.Errorf("%d lines tell of two servers, want 2 to %d:\n%s", n, most, p.Log())
 		}
 	}
@@ -158,7 +161,8 @@ func (c *closedSite) counts(t *testing.T, account map[string]string) {
 		t.Fatalf("POST /track: %d %s, %v", a.Status, a.Body, err)
 	}
 	testkit.EventuallyEvery(t, time.Second, startWait, func() error {
-		a, err := harness.Post(t.Context(), "http://"+c.settings["QUERY_LISTEN"]+"/v1/query"+site, key, []byte(`{"parameters":["summary_metrics"],"preset":"last_7d"}`))
+		a, err := harness.Post(t.Context(), "http://"+c.settings["QUERY_LISTEN"]+"/v1/query"+site, key,
+			[]byte(`{"parameters":["summary_metrics"],"preset":"last_7d"}`))
 		if err == nil && !strings.Contains(string(a.Body), `"total_events":1`) {
 			err = errors.New(string(a.Body))
 		}
@@ -254,13 +258,25 @@ var hopeless = []struct {
 		t.Helper()
 		return map[string]string{"STORE_URL": strings.Replace(s.storeURL, parsed(t, s.storeURL).Path, "/nobodys", 1)}
 	}, "the metadata store: store.url: there is no such database"},
-	{"a folder that is missing", "query", set("STORE_URL", "sqlite:/nowhere/millrace.db"), "opening the SQLite file: open /nowhere/millrace.db: no such file or directory"},
-	{"a secret's file that is missing", "query", set("CLICKHOUSE_PASSWORD_FILE", "/nowhere/password"), "ClickHouse: connecting to ClickHouse at "},
-	{"a certificate that is missing", "sink", set("KAFKA_TLS_ENABLED", "true", "KAFKA_TLS_CA_FILE", "/nowhere/ca.pem"), "kafka.tls.ca_file: /nowhere/ca.pem cannot be read"},
-	{"the same, of the command that migrates", "millrace migrate --wait 1h", func(t *testing.T, s *closedSite) map[string]string {
-		t.Helper()
-		return map[string]string{"STORE_URL": strings.Replace(s.storeURL, parsed(t, s.storeURL).Path, "/nobodys", 1)}
-	}, "the metadata store: store.url: there is no such database"},
+	{
+		"a folder that is missing", "query", set("STORE_URL", "sqlite:/nowhere/millrace.db"),
+		"opening the SQLite file: open /nowhere/millrace.db: no such file or directory",
+	},
+	{
+		"a secret's file that is missing", "query", set("CLICKHOUSE_PASSWORD_FILE", "/nowhere/password"),
+		"ClickHouse: connecting to ClickHouse at ",
+	},
+	{
+		"a certificate that is missing", "sink", set("KAFKA_TLS_ENABLED", "true", "KAFKA_TLS_CA_FILE", "/nowhere/ca.pem"),
+		"kafka.tls.ca_file: /nowhere/ca.pem cannot be read",
+	},
+	{
+		"the same, of the command that migrates", "millrace migrate --wait 1h",
+		func(t *testing.T, s *closedSite) map[string]string {
+			t.Helper()
+			return map[string]string{"STORE_URL": strings.Replace(s.storeURL, parsed(t, s.storeURL).Path, "/nobodys", 1)}
+		}, "the metadata store: store.url: there is no such database",
+	},
 	{"nobody may sign in there", "sink", signingIn, "starting servers: Kafka: connecting to Kafka at "},
 	{"the same, of the query host", "query", signingIn, "starting servers: Kafka: connecting to Kafka at "},
 }
@@ -271,7 +287,8 @@ func set(pairs ...string) func(*testing.T, *closedSite) map[string]string {
 
 func signingIn(_ *testing.T, s *closedSite) map[string]string {
 	return map[string]string{
-		"KAFKA_BROKERS": s.kafka.server, "KAFKA_SASL_MECHANISM": "plain", "KAFKA_SASL_USER": "alice", "KAFKA_SASL_PASSWORD": "not-this-one",
+		"KAFKA_BROKERS": s.kafka.server, "KAFKA_SASL_MECHANISM": "plain", "KAFKA_SASL_USER": "alice",
+		"KAFKA_SASL_PASSWORD": "not-this-one",
 	}
 }
 
@@ -282,7 +299,8 @@ func TestWhatCanNeverWorkEndsTheStart(t *testing.T) {
 		t.Run(tc.program+", "+tc.name, func(t *testing.T) {
 			t.Parallel()
 			changed := tc.settings(t, s)
-			changed["INGEST_LISTEN"], changed["QUERY_LISTEN"], changed["LINK_LISTEN"] = testkit.FreeAddr(t), testkit.FreeAddr(t), testkit.FreeAddr(t)
+			changed["INGEST_LISTEN"], changed["QUERY_LISTEN"], changed["LINK_LISTEN"] = testkit.FreeAddr(t),
+				testkit.FreeAddr(t), testkit.FreeAddr(t)
 			program, args, _ := strings.Cut(tc.program, " ")
 			p := harness.NewProcess(t, program, strings.Fields(args), s.with(changed))
 			p.Launch(t)

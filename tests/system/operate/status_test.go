@@ -18,7 +18,8 @@ func TestTheStatusTellsHowAnInstallationIs(t *testing.T) {
 	s := newSite(t)
 	got := s.status(t, nil, func(got *status.Status, code int) error {
 		if code != 0 || got.State != status.Healthy || len(got.Attention)+len(got.Unknown) > 0 {
-			return fmt.Errorf("it ends with %d, %s: %q, %q; want an installation that is well", code, got.State, got.Attention, got.Unknown)
+			return fmt.Errorf("it ends with %d, %s: %q, %q; want an installation that is well",
+				code, got.State, got.Attention, got.Unknown)
 		}
 		return nil
 	})
@@ -27,7 +28,8 @@ func TestTheStatusTellsHowAnInstallationIs(t *testing.T) {
 	if at < 0 || got.Kafka.Topics[at].Partitions != s.kafka.Partitions {
 		t.Errorf("topics %+v, want %s with %d partitions", got.Kafka.Topics, name, s.kafka.Partitions)
 	}
-	if got.ClickHouse.Version == "" || got.Store.Version == "" || got.Store.Schema != got.Store.Known || got.Ledger == nil {
+	if got.ClickHouse.Version == "" || got.Store.Version == "" ||
+		got.Store.Schema != got.Store.Known || got.Ledger == nil {
 		t.Errorf("ClickHouse %+v, store %+v, ledger %v: something is missing", got.ClickHouse, got.Store, got.Ledger)
 	}
 	testkit.EventuallyEvery(t, time.Second, patience, func() error {
@@ -60,8 +62,10 @@ func TestTheStatusCallsForAttention(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	s.status(t, map[string]string{"STORE_URL": services.Postgres(t)}, func(got *status.Status, code int) error {
-		if code != 1 || got.State != status.Attention || !strings.Contains(strings.Join(got.Attention, "\n"), `run "millrace migrate"`) {
-			return fmt.Errorf("it ends with %d, %s: %q; want a metadata store that was never migrated", code, got.State, got.Attention)
+		if code != 1 || got.State != status.Attention ||
+			!strings.Contains(strings.Join(got.Attention, "\n"), `run "millrace migrate"`) {
+			return fmt.Errorf("it ends with %d, %s: %q; want a metadata store that was never migrated",
+				code, got.State, got.Attention)
 		}
 		return nil
 	})
@@ -69,7 +73,9 @@ func TestTheStatusCallsForAttention(t *testing.T) {
 
 // status asks for the status until it is as wanted: what a busy machine keeps from
 // answering is unknown.
-func (s *site) status(t *testing.T, changed map[string]string, wanted func(*status.Status, int) error) (got status.Status) {
+func (s *site) status(
+	t *testing.T, changed map[string]string, wanted func(*status.Status, int) error,
+) (got status.Status) {
 	t.Helper()
 	settings := s.with(changed)
 	testkit.EventuallyEvery(t, time.Second, patience, func() error {

@@ -20,7 +20,8 @@ func TestSeveralMigrateAtOnceAndOneDoes(t *testing.T) {
 		})
 	}
 	all.Wait()
-	rows := query(t, s.clickhouse, "SELECT concat(toString(count()), ' of ', toString(max(version))) FROM schema_migrations")
+	rows := query(t, s.clickhouse,
+		"SELECT concat(toString(count()), ' of ', toString(max(version))) FROM schema_migrations")
 	applied, newest, _ := strings.Cut(rows[0], " of ")
 	if applied != newest || newest == "0" {
 		t.Errorf("ClickHouse's migrations were applied %s times, want %s", applied, newest)

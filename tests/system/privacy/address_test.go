@@ -29,6 +29,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/api/ingestapi"
 	"github.com/millrace/millrace/internal/contract/record"
@@ -40,8 +41,9 @@ import (
 // What no log, trace, topic, dead letter or table may hold, nor Redis. The agent is a real
 // browser's with a word at its end that no browser has.
 const (
-	probe     = "PrivacyProbe"
-	agent     = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36 " + probe + "/7.31"
+	probe = "PrivacyProbe"
+	agent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36 " +
+		probe + "/7.31"
 	addressV4 = "203.0.113.77"
 	addressV6 = "2001:db8:77::dead:beef"
 	peer      = "127.77.31.7" // of the loopback, from where no proxy is trusted
@@ -101,25 +103,30 @@ func bodies(visitor, profile string) map[string]string {
 	page := fmt.Sprintf(`"timestamp":%d,"path":"https://shop.example.com/a",%s`, now, who)
 	view := fmt.Sprintf(`{"eventId":"view %%d of %s","name":"screen_view",%s,"title":"a"}`, visitor, page)
 	return map[string]string{
-		"/track": fmt.Sprintf(`[{"name":"signup","eventId":"raw %[1]s","profileId":%[2]q,%[3]s},{"name":"signup","eventId":"bare %[1]s",%[3]s},`+
-			`{"name":"signup","eventId":"hashed %[1]s","anonymousId":%[1]q}]`, visitor, profile, who),
-		"/identify":   fmt.Sprintf(`{"profileId":%q,"anonymousId":%q,"anonymizeVisitorIds":false,"traits":{"called":%q}}`, profile, visitor, profile),
+		"/track": fmt.Sprintf(
+			`[{"name":"signup","eventId":"raw %[1]s","profileId":%[2]q,%[3]s},{"name":"signup","eventId":"bare %[1]s",%[3]s},`+
+				`{"name":"signup","eventId":"hashed %[1]s","anonymousId":%[1]q}]`, visitor, profile, who),
+		"/identify": fmt.Sprintf(`{"profileId":%q,"anonymousId":%q,"anonymizeVisitorIds":false,"traits":{"called":%q}}`,
+			profile, visitor, profile),
 		"/vitals":     fmt.Sprintf(`[{"metricName":"LCP","metricValue":1200,%s}]`, page),
 		"/errors":     fmt.Sprintf(`[{"message":"boom","errorType":"TypeError",%s}]`, page),
 		"/engagement": fmt.Sprintf(`[{"timeOnPage":12,%s}]`, page),
 		"/":           fmt.Sprintf(view, 1),
-		"/batch":      "[" + fmt.Sprintf(view, 2) + "," + fmt.Sprintf(`{"type":"outgoing_link","eventId":"link of %s","href":"https://else.example/",%s}`, visitor, page) + "]",
+		"/batch": "[" + fmt.Sprintf(view, 2) + "," + fmt.Sprintf(
+			`{"type":"outgoing_link","eventId":"link of %s","href":"https://else.example/",%s}`, visitor, page) + "]",
 	}
 }
 
 // pixels are queries of the pixel, of every type that it has.
 func pixels(visitor string) []string {
 	who := url.Values{
-		"anonymousId": {visitor}, "anonymizeVisitorIds": {"false"}, "timestamp": {strconv.FormatInt(time.Now().UnixMilli(), 10)},
-		"path": {"https://shop.example.com/mail"},
+		"anonymousId": {visitor}, "anonymizeVisitorIds": {"false"},
+		"timestamp": {strconv.FormatInt(time.Now().UnixMilli(), 10)},
+		"path":      {"https://shop.example.com/mail"},
 	}.Encode()
 	return []string{
-		who + "&name=screen_view", who + "&type=track&name=opened", who + "&type=outgoing_link&href=https%3A%2F%2Felse.example%2F",
+		who + "&name=screen_view", who + "&type=track&name=opened",
+		who + "&type=outgoing_link&href=https%3A%2F%2Felse.example%2F",
 		who + "&type=web_vitals&metricName=CLS&metricValue=0.5", who + "&type=error&message=boom",
 	}
 }
@@ -180,14 +187,14 @@ func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 	s, traces, redisURL := system(t)
 	everyRoute(t, s)
 	fromPeer(t, s)
-	malformed(t, s)
+	sendMalformed(t, s)
 	counts := inRedis(t, redisURL) // before they expire
 	flagged(t, s)
 	counts += inRedis(t, redisURL)
 	exposed(t, s)
-	stored(t, s, "browser-b")
+	awaitStored(t, s, "browser-b")
 	joined(t, s)
-	letters(t, s)
+	writeDeadLetters(t, s)
 
 	testkit.Eventually(t, time.Minute, func() error {
 		if !strings.Contains(traces.text(), "/public/v1/flags/stream") { // which was asked for last
@@ -246,7 +253,8 @@ func fromPeer(t *testing.T, s *harness.System) {
 	for _, route := range ingestapi.Routes {
 		url := s.IngestURL + strings.ReplaceAll(route.Path, ":hash", "0000") + "?client_id=" + s.ClientID
 		for _, claimed := range []string{"", addressV4} {
-			if status := sendBy(t, client, route.Method, url, "", claimed, good[route.Path]); good[route.Path] != "" && status != http.StatusOK {
+			if status := sendBy(t, client, route.Method, url, "", claimed, good[route.Path]); good[route.Path] != "" &&
+				status != http.StatusOK {
 				t.Errorf("%s %s: %d", route.Method, route.Path, status)
 			}
 			sendBy(t, client, route.Method, url, "", claimed, "no json")
@@ -254,8 +262,8 @@ func fromPeer(t *testing.T, s *harness.System) {
 	}
 }
 
-// malformed sends what is no HTTP, or not quite.
-func malformed(t *testing.T, s *harness.System) {
+// sendMalformed sends what is no HTTP, or not quite.
+func sendMalformed(t *testing.T, s *harness.System) {
 	t.Helper()
 	who := "User-Agent: " + agent + "\r\nX-Forwarded-For: " + addressV4 + "\r\n"
 	post := "POST /track?client_id=" + s.ClientID + " HTTP/1.1\r\nHost: in.example\r\n"
@@ -302,13 +310,14 @@ func written() (topics []string) {
 
 var happened = regexp.MustCompile(`"ts":\d+`)
 
-// letters gives the sink two records of each topic that it cannot store, as an edge with
+// writeDeadLetters gives the sink two records of each topic that it cannot store, as an edge with
 // a mistake would write them: what it has written of a visitor, cut off, and with a time
 // that no edge accepts.
-func letters(t *testing.T, s *harness.System) {
+func writeDeadLetters(t *testing.T, s *harness.System) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	producer, err := kafka.NewProducer(s.Kafka, kafka.ProducerDeps{Client: "test", Deadline: time.Minute, Log: log, Metrics: prometheus.NewRegistry()})
+	producer, err := kafka.NewProducer(s.Kafka,
+		kafka.ProducerDeps{Client: "test", Deadline: time.Minute, Log: log, Metrics: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,12 +325,14 @@ func letters(t *testing.T, s *harness.System) {
 	var bad []record.Record
 	for _, name := range written() {
 		before := len(bad)
-		if err := kafka.NewLog(s.Kafka, log).Read(t.Context(), name, time.Time{}, func(r *record.Record, _ record.Position) error {
-			if len(bad) == before && bytes.Contains(r.Value, []byte(`"browser-b"`)) {
-				bad = append(bad, spoiled(r, "cut", r.Value[:len(r.Value)-10]), spoiled(r, "time", happened.ReplaceAll(r.Value, []byte(`"ts":5`))))
-			}
-			return nil
-		}); err != nil {
+		if err := kafka.NewLog(s.Kafka, log).Read(t.Context(), name, time.Time{},
+			func(r *record.Record, _ record.Position) error {
+				if len(bad) == before && bytes.Contains(r.Value, []byte(`"browser-b"`)) {
+					bad = append(bad, spoiled(r, "cut", r.Value[:len(r.Value)-10]),
+						spoiled(r, "time", happened.ReplaceAll(r.Value, []byte(`"ts":5`))))
+				}
+				return nil
+			}); err != nil {
 			t.Fatal(err)
 		}
 		if len(bad) == before {
@@ -360,7 +371,10 @@ func joined(t *testing.T, s *harness.System) {
 	t.Helper()
 	const who = `"anonymousId":"browser-c","anonymizeVisitorIds":true`
 	client := "?client_id=" + s.ClientID
-	for _, told := range [][2]string{{"/track", `{"name":"looked","eventId":"before carla",` + who + `}`}, {"/identify", `{"profileId":"carla",` + who + `}`}} {
+	for _, told := range [][2]string{
+		{"/track", `{"name":"looked","eventId":"before carla",` + who + `}`},
+		{"/identify", `{"profileId":"carla",` + who + `}`},
+	} {
 		if status := send(t, http.MethodPost, s.IngestURL+told[0]+client, "", addressV4, told[1]); status != http.StatusOK {
 			t.Errorf("%s: %d", told[0], status)
 		}
@@ -371,7 +385,8 @@ func joined(t *testing.T, s *harness.System) {
 		Events    int    `json:"total_events"`
 	}
 	testkit.Eventually(t, time.Minute, func() error {
-		a, err := harness.Post(t.Context(), s.QueryURL+"/v1/query?website_id="+s.WebsiteID, s.Key, []byte(`{"parameters":["profile_list"],"preset":"last_7d"}`))
+		a, err := harness.Post(t.Context(), s.QueryURL+"/v1/query?website_id="+s.WebsiteID, s.Key,
+			[]byte(`{"parameters":["profile_list"],"preset":"last_7d"}`))
 		if err != nil {
 			return err
 		}
@@ -402,18 +417,21 @@ func declined(t *testing.T, s *harness.System) {
 	}
 	client := "?client_id=" + s.ClientID
 	testkit.Eventually(t, 30*time.Second, func() error {
-		if status := send(t, http.MethodPost, s.IngestURL+"/track"+client, "", addressV4, `{"name":"is it known yet"}`, "Dnt"); status != http.StatusNoContent {
+		if status := send(t, http.MethodPost, s.IngestURL+"/track"+client, "", addressV4,
+			`{"name":"is it known yet"}`, "Dnt"); status != http.StatusNoContent {
 			return fmt.Errorf("a browser that declines is answered %d", status)
 		}
 		return nil
 	})
 	for path, body := range bodies("browser-d", "dora") {
 		for _, signal := range []string{"Sec-GPC", "DNT"} {
-			if status := send(t, http.MethodPost, s.IngestURL+path+client, "", addressV4, body, signal); status != http.StatusNoContent {
+			if status := send(t, http.MethodPost, s.IngestURL+path+client, "",
+				addressV4, body, signal); status != http.StatusNoContent {
 				t.Errorf("%s with %s: %d", path, signal, status)
 			}
 		}
-		if status := send(t, http.MethodPost, s.IngestURL+path+"?website_id="+s.WebsiteID, s.Key, addressV4, strings.NewReplacer("browser-d", "server-e", "dora", "emil").Replace(body), "DNT"); status != http.StatusOK {
+		if status := send(t, http.MethodPost, s.IngestURL+path+"?website_id="+s.WebsiteID, s.Key, addressV4,
+			strings.NewReplacer("browser-d", "server-e", "dora", "emil").Replace(body), "DNT"); status != http.StatusOK {
 			t.Errorf("%s with a key: %d", path, status)
 		}
 	}
@@ -439,12 +457,16 @@ func everyRoute(t *testing.T, s *harness.System) {
 			if status := send(t, route.Method, client, "", address, good); good != "" && status != http.StatusOK {
 				t.Errorf("%s %s: %d", route.Method, route.Path, status)
 			}
-			for _, bad := range []string{"", "no json", "{", `[{"name":""}]`, `{"profileId":""}`, `[{"message":1}]`, "[" + strings.Repeat("[", 100), strings.Repeat("x", 3<<20)} {
+			for _, bad := range []string{
+				"", "no json", "{", `[{"name":""}]`, `{"profileId":""}`, `[{"message":1}]`, "[" + strings.Repeat("[", 100),
+				strings.Repeat("x", 3<<20),
+			} {
 				send(t, route.Method, client, "", address, bad)
 			}
 			send(t, route.Method, url, "", address, good)
 			send(t, route.Method, url+"?client_id=nobody", "", address, good)
-			send(t, route.Method, url+"?website_id="+s.WebsiteID, s.Key, address, strings.ReplaceAll(good, "browser-", "server-"))
+			send(t, route.Method, url+"?website_id="+s.WebsiteID, s.Key, address,
+				strings.ReplaceAll(good, "browser-", "server-"))
 			send(t, route.Method, url, s.UnknownKey, address, good)
 			send(t, http.MethodOptions, url, "", address, "")
 			send(t, http.MethodDelete, url, "", address, good)
@@ -452,7 +474,8 @@ func everyRoute(t *testing.T, s *harness.System) {
 	}
 	for visitor, address := range map[string]string{"browser-a": addressV4, "browser-b": addressV6} {
 		for _, query := range pixels(visitor) {
-			if status := send(t, http.MethodGet, s.IngestURL+"/px.jpg?client_id="+s.ClientID+"&"+query, "", address, ""); status != http.StatusOK {
+			if status := send(t, http.MethodGet,
+				s.IngestURL+"/px.jpg?client_id="+s.ClientID+"&"+query, "", address, ""); status != http.StatusOK {
 				t.Errorf("the pixel with %s: %d", query, status)
 			}
 		}
@@ -465,7 +488,7 @@ func everyRoute(t *testing.T, s *harness.System) {
 
 // has reports whether this build has a table.
 func has(table string) bool {
-	return slices.ContainsFunc(clickhouse.Tables, func(t clickhouse.Table) bool { return t.Name == table })
+	return slices.ContainsFunc(schema.Tables, func(t schema.Table) bool { return t.Name == table })
 }
 
 // count returns how many rows of a table fulfil a condition.
@@ -477,14 +500,16 @@ func count(t *testing.T, s *harness.System, table, where string) int {
 	}
 	defer client.Close()
 	var n proto.ColUInt64
-	if err := client.Do(t.Context(), ch.Query{Body: "SELECT count() AS n FROM " + table + " WHERE " + where, Result: proto.Results{{Name: "n", Data: &n}}}); err != nil {
+	if err := client.Do(t.Context(), ch.Query{
+		Body: "SELECT count() AS n FROM " + table + " WHERE " + where, Result: proto.Results{{Name: "n", Data: &n}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return int(n.Row(0))
 }
 
-// stored waits until every kind of record of a visitor is there.
-func stored(t *testing.T, s *harness.System, visitor string) {
+// awaitStored waits until every kind of record of a visitor is there.
+func awaitStored(t *testing.T, s *harness.System, visitor string) {
 	t.Helper()
 	for table, least := range map[string]int{"events": 9, "vitals": 2, "errors": 2, "identities": 1} {
 		if !has(table) {
@@ -503,13 +528,14 @@ func stored(t *testing.T, s *harness.System, visitor string) {
 func topic(t *testing.T, s *harness.System, name string) string {
 	t.Helper()
 	var all strings.Builder
-	err := kafka.NewLog(s.Kafka, slog.New(slog.DiscardHandler)).Read(t.Context(), name, time.Time{}, func(r *record.Record, _ record.Position) error {
-		fmt.Fprintf(&all, "%s %s ", r.Key, r.Value)
-		for _, h := range r.Headers {
-			fmt.Fprintf(&all, "%s=%s ", h.Key, h.Value)
-		}
-		return nil
-	})
+	err := kafka.NewLog(s.Kafka, slog.New(slog.DiscardHandler)).Read(t.Context(), name, time.Time{},
+		func(r *record.Record, _ record.Position) error {
+			fmt.Fprintf(&all, "%s %s ", r.Key, r.Value)
+			for _, h := range r.Headers {
+				fmt.Fprintf(&all, "%s=%s ", h.Key, h.Value)
+			}
+			return nil
+		})
 	if err != nil {
 		t.Fatalf("reading %s: %v", name, err)
 	}
@@ -599,7 +625,7 @@ func erased(t *testing.T, s *harness.System) {
 	if places := left(); len(places) > 0 {
 		t.Errorf("something is left:\n%s", strings.Join(places, "\n"))
 	}
-	stored(t, s, "browser-b")
+	awaitStored(t, s, "browser-b")
 	if n := count(t, s, "events", "event_id = 'hashed browser-b'"); n != 1 {
 		t.Errorf("%d rows of the other visitor's hashed event", n)
 	}

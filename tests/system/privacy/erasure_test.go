@@ -21,6 +21,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/deletion"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/contract/event"
@@ -79,7 +81,7 @@ func newOffice(t *testing.T) *office {
 // work runs the job until everything is erased that was asked for.
 func (o *office) work() {
 	o.t.Helper()
-	eraser := clickhouse.NewEraser(o.ClickHouse)
+	eraser := deletion.NewEraser(o.ClickHouse)
 	defer eraser.Close()
 	job := erasure.NewJob(erasure.Config{Settle: 200 * time.Millisecond}, erasure.Deps{
 		Store: o.db, Tables: eraser, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
@@ -145,8 +147,10 @@ func found(t *testing.T, cfg config.ClickHouse, texts ...string) (places []strin
 		}
 		return rows
 	}
-	columns := ask("SELECT concat(table, '.', name) FROM system.columns WHERE database = currentDatabase() AND type NOT LIKE 'AggregateFunction%'\n" +
-		"AND table IN (SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree') ORDER BY table, name")
+	columns := ask("SELECT concat(table, '.', name) FROM system.columns WHERE database = currentDatabase() AND type " +
+		"NOT LIKE 'AggregateFunction%'\n" +
+		"AND table IN (SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree') " +
+		"ORDER BY table, name")
 	if len(columns) < 50 {
 		t.Fatalf("only %d columns are looked into", len(columns))
 	}
@@ -155,17 +159,21 @@ func found(t *testing.T, cfg config.ClickHouse, texts ...string) (places []strin
 	for _, c := range columns {
 		table, column, _ := strings.Cut(c, ".")
 		for _, text := range texts {
-			looks[table] = append(looks[table], fmt.Sprintf("(countIf(position(toString(%[1]s), '%[2]s') > 0), ' rows of %[3]s have \"%[2]s\"')", column, text, c))
+			looks[table] = append(looks[table],
+				fmt.Sprintf("(countIf(position(toString(%[1]s), '%[2]s') > 0), ' rows of %[3]s have \"%[2]s\"')", column, text, c))
 		}
 	}
 	for _, table := range slices.Sorted(maps.Keys(looks)) {
-		places = append(places, ask("SELECT concat(toString(look.1), look.2) AS place FROM (SELECT ["+strings.Join(looks[table], ", ")+"] AS looks FROM "+table+") ARRAY JOIN looks AS look WHERE look.1 > 0")...)
+		places = append(places, ask("SELECT concat(toString(look.1), look.2) AS place FROM (SELECT ["+
+			strings.Join(looks[table], ", ")+"] AS looks FROM "+table+") ARRAY JOIN looks AS look WHERE look.1 > 0")...)
 	}
 	return places
 }
 
 // told are the tables of what browsers tell of a visitor besides events, by topic.
-var told = map[string]string{record.TopicVitals: "vitals", record.TopicErrors: "errors", record.TopicIdentities: "identities"}
+var told = map[string]string{
+	record.TopicVitals: "vitals", record.TopicErrors: "errors", record.TopicIdentities: "identities",
+}
 
 // events returns the ids of the events that are stored, without FINAL.
 func (o *office) events() []string { o.t.Helper(); return o.ids("events") }
@@ -180,7 +188,8 @@ func (o *office) ids(table string) (ids []string) {
 	defer client.Close()
 	var col proto.ColStr
 	if err := client.Do(o.t.Context(), ch.Query{
-		Body: "SELECT DISTINCT event_id FROM " + table + " ORDER BY event_id", Result: proto.Results{{Name: "event_id", Data: &col}},
+		Body:   "SELECT DISTINCT event_id FROM " + table + " ORDER BY event_id",
+		Result: proto.Results{{Name: "event_id", Data: &col}},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range col.Rows() {
 				ids = append(ids, col.Row(i))
@@ -223,7 +232,7 @@ func (o *office) replayTold() {
 
 func (o *office) again(pipeline repair.Pipeline) {
 	o.t.Helper()
-	store := clickhouse.NewLedgerStore(o.ClickHouse)
+	store := ledgerstore.NewStore(o.ClickHouse)
 	defer store.Close()
 	if _, err := repair.Replay(o.t.Context(), repair.ReplayDeps{Groups: o.Offsets, Log: o.Offsets, Store: store},
 		repair.ReplayOptions{Pipeline: pipeline}); err != nil {
@@ -235,14 +244,16 @@ func TestAnErasedProfileIsNowhereAndDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	o.Produce(t,
-		stage.Event{ID: "a1", Profile: "anna"}, stage.Event{ID: "b1", Profile: "ben"}, stage.Event{ID: "a2", Profile: "anna", Partition: 1},
+		stage.Event{ID: "a1", Profile: "anna"}, stage.Event{ID: "b1", Profile: "ben"},
+		stage.Event{ID: "a2", Profile: "anna", Partition: 1},
 		stage.Event{ID: "c1"}, stage.Event{ID: "d1", Profile: "anna", Owner: "web_2"},
 		// Rejected for its time, and so a dead letter that names her.
 		stage.Event{ID: "a3", Profile: "anna", At: time.UnixMilli(5)},
 	)
 	for topic := range told {
 		o.Produce(t,
-			stage.Event{Topic: topic, ID: "a4 " + topic, Profile: "anna"}, stage.Event{Topic: topic, ID: "b2 " + topic, Profile: "ben"},
+			stage.Event{Topic: topic, ID: "a4 " + topic, Profile: "anna"},
+			stage.Event{Topic: topic, ID: "b2 " + topic, Profile: "ben"},
 			stage.Event{Topic: topic, ID: "a5 " + topic, Profile: "anna", Partition: 1, Owner: "web_2"},
 		)
 	}
@@ -269,19 +280,20 @@ func TestAnErasedProfileIsNowhereAndDoesNotComeBack(t *testing.T) {
 	holds()
 
 	done, err := o.service.Get(t.Context(), o.org.ID, "", first.ID)
-	if err != nil || done.State != erasure.Done || done.Deleted["events"] != 2 || done.Deleted["errors"] != 1 || done.DoneAt.IsZero() {
+	if err != nil || done.State != erasure.Done || done.Deleted["events"] != 2 ||
+		done.Deleted["errors"] != 1 || done.DoneAt.IsZero() {
 		t.Errorf("the erasure is %+v, %v", done, err)
 	}
 	o.replay()
 	o.replayTold()
 	holds()
-	o.letters()
+	o.replayDeadLetters()
 	o.Store(t)
 	holds()
 	if n := o.Count(t, "(SELECT toUInt64(sum(erased)) FROM ingest_ledger)"); n == 0 {
 		t.Error("the ledger knows of nothing erased")
 	}
-	o.whole()
+	o.checkAgreement()
 
 	// Asked again, it finds nothing; what comes later is new.
 	again := o.request("web_1", "anna", "")
@@ -296,11 +308,12 @@ func TestAnErasedProfileIsNowhereAndDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// letters sends every dead letter again.
-func (o *office) letters() {
+// replayDeadLetters sends every dead letter again.
+func (o *office) replayDeadLetters() {
 	o.t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	producer, err := kafka.NewProducer(o.Kafka, kafka.ProducerDeps{Client: "test", Deadline: 20 * time.Second, Log: log, Metrics: prometheus.NewRegistry()})
+	producer, err := kafka.NewProducer(o.Kafka,
+		kafka.ProducerDeps{Client: "test", Deadline: 20 * time.Second, Log: log, Metrics: prometheus.NewRegistry()})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -309,7 +322,8 @@ func (o *office) letters() {
 		Reader: kafka.NewLog(o.Kafka, log), Publisher: producer, Now: func() time.Time { return time.Now().Add(time.Hour) },
 	})
 	sent := 0
-	if err := service.Replay(o.t.Context(), deadletter.Filter{Topics: []string{record.TopicEvents}}, deadletter.Options{Force: true}, func(*deadletter.Letter, deadletter.Outcome) { sent++ }); err != nil {
+	if err := service.Replay(o.t.Context(), deadletter.Filter{Topics: []string{record.TopicEvents}},
+		deadletter.Options{Force: true}, func(*deadletter.Letter, deadletter.Outcome) { sent++ }); err != nil {
 		o.t.Fatal(err)
 	}
 	if sent == 0 {
@@ -317,14 +331,15 @@ func (o *office) letters() {
 	}
 }
 
-// whole checks that topics and tables agree, and that the ledger adds up.
-func (o *office) whole() {
+// checkAgreement checks that topics and tables agree, and that the ledger adds up.
+func (o *office) checkAgreement() {
 	o.t.Helper()
 	report := o.verified()
 	if t := report.Total; t.Missing+t.Unexpected != 0 || t.Excluded == 0 {
 		o.t.Errorf("verify finds %+v\n%+v", t, report.Examples)
 	}
-	const sum = "(SELECT countIf(stored + duplicates + dead_letters + skipped + erased != last - first + 1) FROM ingest_ledger)"
+	const sum = "(SELECT countIf(stored + duplicates + dead_letters + skipped + erased != last - first + 1) FROM " +
+		"ingest_ledger)"
 	if n := o.Count(o.t, sum); n != 0 {
 		o.t.Errorf("%d entries of the ledger do not add up", n)
 	}
@@ -333,7 +348,7 @@ func (o *office) whole() {
 // verified compares the topic with the tables.
 func (o *office) verified() *verify.Report {
 	o.t.Helper()
-	store := clickhouse.NewLedgerStore(o.ClickHouse)
+	store := ledgerstore.NewStore(o.ClickHouse)
 	defer store.Close()
 	report, err := verify.Run(o.t.Context(), o.Offsets, store, verify.Options{
 		Pipelines: []repair.Pipeline{{Topic: record.TopicEvents, Group: o.Sink.Group}}, Known: []string{record.TopicEvents},
@@ -366,7 +381,8 @@ func TestAVisitorIsFoundUnderTheHashOfTheDay(t *testing.T) {
 		t.Fatal(err)
 	}
 	hashed := string(event.AppendHashedVisitor(nil, []byte("browser-a"), salt))
-	o.Produce(t, stage.Event{ID: "a1", Visitor: hashed}, stage.Event{ID: "a2", Visitor: "browser-a"}, stage.Event{ID: "b1", Visitor: "browser-b"})
+	o.Produce(t, stage.Event{ID: "a1", Visitor: hashed}, stage.Event{ID: "a2", Visitor: "browser-a"},
+		stage.Event{ID: "b1", Visitor: "browser-b"})
 	o.Store(t)
 	o.request("web_1", "", "browser-a")
 	o.work()
@@ -387,7 +403,8 @@ func TestAWebsiteIsErasedWhenNobodyCanRestoreIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Produce(t, stage.Event{ID: "w1", Owner: w.ID, Profile: "anna"}, stage.Event{ID: "w2", Owner: w.ID}, stage.Event{ID: "b1", Profile: "ben"})
+	o.Produce(t, stage.Event{ID: "w1", Owner: w.ID, Profile: "anna"}, stage.Event{ID: "w2", Owner: w.ID},
+		stage.Event{ID: "b1", Profile: "ben"})
 	o.Store(t)
 	if _, err := websites.Delete(t.Context(), tester, managed.Target{OrganizationID: o.org.ID, Ref: w.ID}); err != nil {
 		t.Fatal(err)
@@ -403,7 +420,8 @@ func TestAWebsiteIsErasedWhenNobodyCanRestoreIt(t *testing.T) {
 		o.holds("b1")
 		for _, place := range found(t, o.ClickHouse, w.ID) {
 			// The id says that a website was there. A replay lists its days as dirty.
-			if !strings.Contains(place, "ingest_ledger.owners") && !strings.Contains(place, "tombstones.owner_id") && !strings.Contains(place, "rollup_dirty.owner_id") {
+			if !strings.Contains(place, "ingest_ledger.owners") && !strings.Contains(place, "tombstones.owner_id") &&
+				!strings.Contains(place, "rollup_dirty.owner_id") {
 				t.Error(place)
 			}
 		}
@@ -425,7 +443,8 @@ func TestAWebsiteIsErasedWhenNobodyCanRestoreIt(t *testing.T) {
 	}
 	slices.Sort(actions)
 	want := []string{"erasure.completed", "erasure.requested", "website.created", "website.deleted", "website.purged"}
-	if diff := cmp.Diff(want, slices.DeleteFunc(actions, func(a string) bool { return strings.HasPrefix(a, "organization.") })); diff != "" {
+	if diff := cmp.Diff(want,
+		slices.DeleteFunc(actions, func(a string) bool { return strings.HasPrefix(a, "organization.") })); diff != "" {
 		t.Errorf("audit (-want +got):\n%s", diff)
 	}
 }

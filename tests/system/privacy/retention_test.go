@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/deletion"
 	"github.com/millrace/millrace/internal/privacy/retention"
 	"github.com/millrace/millrace/internal/tenant/website"
 	"github.com/millrace/millrace/internal/testkit"
@@ -18,7 +18,7 @@ import (
 
 // moved is the database with its clock where the test's is.
 type moved struct {
-	*clickhouse.Expirer
+	*deletion.Expirer
 
 	now    func() time.Time
 	passed chan struct{}
@@ -35,10 +35,13 @@ func (m moved) Compact(ctx context.Context, day time.Time) error {
 // expire makes one pass, as a query host does that begins after a time.
 func (o *office) expire(after time.Duration) {
 	o.t.Helper()
-	tables := moved{clickhouse.NewExpirer(o.ClickHouse), func() time.Time { return time.Now().Add(after) }, make(chan struct{}, 1)}
+	tables := moved{
+		deletion.NewExpirer(o.ClickHouse), func() time.Time { return time.Now().Add(after) }, make(chan struct{}, 1),
+	}
 	defer tables.Close()
 	job := retention.NewJob(retention.Deps{
-		Store: o.db, Tables: tables, Log: testkit.NewLog(o.t, "retention").Logger(), Metrics: prometheus.NewRegistry(), Now: tables.now,
+		Store: o.db, Tables: tables, Log: testkit.NewLog(o.t, "retention").Logger(), Metrics: prometheus.NewRegistry(),
+		Now: tables.now,
 	})
 	ctx, cancel := context.WithCancel(o.t.Context())
 	ended := make(chan error, 1)
@@ -69,7 +72,8 @@ func (o *office) shop(name string, days int) string {
 // ago returns of how many days ago a table has something of an owner.
 func (o *office) ago(table, owner string) string {
 	o.t.Helper()
-	bits := o.Count(o.t, "(SELECT groupBitOr(bitShiftLeft(toUInt64(1), toUInt8(toDate(now('UTC')) - event_date))) FROM "+table+" WHERE owner_id = '"+owner+"')")
+	bits := o.Count(o.t, "(SELECT groupBitOr(bitShiftLeft(toUInt64(1), toUInt8(toDate(now('UTC')) - event_date))) FROM "+
+		table+" WHERE owner_id = '"+owner+"')")
 	ago := []int{}
 	for n := range 64 {
 		if bits>>n&1 == 1 {
@@ -101,7 +105,8 @@ func TestAWebsiteKeepsEventsForAsLongAsItSays(t *testing.T) {
 	holds := func(when, ofMonth, ofWeek, ofEver string) {
 		t.Helper()
 		for _, table := range tables {
-			if diff := cmp.Diff([]string{ofMonth, ofWeek, ofEver}, []string{o.ago(table, month), o.ago(table, week), o.ago(table, ever)}); diff != "" {
+			if diff := cmp.Diff([]string{ofMonth, ofWeek, ofEver},
+				[]string{o.ago(table, month), o.ago(table, week), o.ago(table, ever)}); diff != "" {
 				t.Errorf("%s, %s has something of so many days ago (-want +got):\n%s", when, table, diff)
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/adapter/store"
@@ -53,7 +53,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	analytics := clickhousetest.Migrated(t, clickhouse.Migrate)
+	analytics := clickhousetest.Migrated(t, schema.Migrate)
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,8 @@ func (s *stage) tenant(t *testing.T) (organizationID, secret string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, secret, err := apikey.New("mlr", apikey.Spec{OrganizationID: o.ID, Name: "ci", Scopes: []string{"track:events"}}, time.Now())
+	k, secret, err := apikey.New("mlr",
+		apikey.Spec{OrganizationID: o.ID, Name: "ci", Scopes: []string{"track:events"}}, time.Now())
 	if err == nil {
 		err = s.db.CreateKey(t.Context(), operator, k)
 	}
@@ -118,15 +119,16 @@ func (s *stage) send(t *testing.T, key string, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
 		for _, edge := range s.edges {
-			if err := responses(t.Context(), edge, key, fmt.Sprintf(`{"name":"signup","eventId":"e%d"}`, i), http.StatusOK); err != nil {
+			body := fmt.Sprintf(`{"name":"signup","eventId":"e%d"}`, i)
+			if err := expectStatus(t.Context(), edge, key, body, http.StatusOK); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 }
 
-// responses returns an error unless an edge answers so.
-func responses(ctx context.Context, edge, key, body string, want int) error {
+// expectStatus returns an error unless an edge answers so.
+func expectStatus(ctx context.Context, edge, key, body string, want int) error {
 	a, err := harness.Post(ctx, edge, key, []byte(body))
 	if err == nil && a.Status != want {
 		err = fmt.Errorf("%s answers %d %s, want %d", edge, a.Status, a.Body, want)
@@ -134,14 +136,14 @@ func responses(ctx context.Context, edge, key, body string, want int) error {
 	return err
 }
 
-// awaits waits until every edge answers so to an event that came before, which is
+// awaitStatus waits until every edge answers so to an event that came before, which is
 // never counted again.
-func (s *stage) awaits(t *testing.T, key string, want int, within time.Duration) {
+func (s *stage) awaitStatus(t *testing.T, key string, want int, within time.Duration) {
 	t.Helper()
 	start := time.Now()
 	for _, edge := range s.edges {
 		testkit.Eventually(t, within-time.Since(start), func() error {
-			return responses(t.Context(), edge, key, `{"name":"signup","eventId":"e0"}`, want)
+			return expectStatus(t.Context(), edge, key, `{"name":"signup","eventId":"e0"}`, want)
 		})
 	}
 	t.Logf("%d everywhere after %s", want, time.Since(start).Round(time.Millisecond))
@@ -185,19 +187,19 @@ func TestAQuotaIsFeltEverywhereWithinSeconds(t *testing.T) {
 	s.send(t, key, 0, 8)
 	s.awaitUsed(t, limited, 8) // every event was sent twice
 	s.send(t, key, 8, 9)
-	s.awaits(t, key, http.StatusOK, crossing)
+	s.awaitStatus(t, key, http.StatusOK, crossing)
 	s.send(t, key, 9, 10)
-	s.awaits(t, key, http.StatusPaymentRequired, crossing)
-	s.awaits(t, otherKey, http.StatusOK, crossing)
+	s.awaitStatus(t, key, http.StatusPaymentRequired, crossing)
+	s.awaitStatus(t, otherKey, http.StatusOK, crossing)
 	q, err := s.db.QuotaOf(t.Context(), limited)
 	if err != nil || !q.Exceeded || q.Used != 10 || q.Noticed != quota.NoticeFull {
 		t.Errorf("QuotaOf() = %+v, %v", q, err)
 	}
 
 	s.allow(t, limited, 20)
-	s.awaits(t, key, http.StatusOK, crossing)
+	s.awaitStatus(t, key, http.StatusOK, crossing)
 
 	s.active(t).Kill(t)
 	s.send(t, key, 10, 20)
-	s.awaits(t, key, http.StatusPaymentRequired, takeOver)
+	s.awaitStatus(t, key, http.StatusPaymentRequired, takeOver)
 }

@@ -56,7 +56,9 @@ func TestTrafficIsAcceptedAndStored(t *testing.T) {
 	})
 	send, closeAll := load.HTTP(4)
 	defer closeAll()
-	events := &noting{ids: map[string]bool{}, Events: &load.Events{URL: s.IngestURL, Key: s.Key, Requests: world.Requests(0, traffic.Mix{Batch: 25, Duplicates: 0.05, Disorder: 0.05})}}
+	events := &noting{ids: map[string]bool{}, Events: &load.Events{
+		URL: s.IngestURL, Key: s.Key, Requests: world.Requests(0, traffic.Mix{Batch: 25, Duplicates: 0.05, Disorder: 0.05}),
+	}}
 	opts := load.Options{Rate: 800, Duration: time.Second, Connections: 4, Timeout: 20 * time.Second}
 	report, err := load.Drive(t.Context(), opts, events, send)
 	if err != nil {

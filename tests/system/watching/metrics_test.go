@@ -23,7 +23,8 @@ import (
 // lists them, and the tests of their own packages raise them.
 var rare = []string{
 	"millrace_sink_owner_share", // of a whole minute, which is longer than the rest of the test
-	"millrace_kafka_topic_defects", "millrace_sink_halted", "millrace_sink_retries_total", "millrace_enrich_geo_built_timestamp_seconds",
+	"millrace_kafka_topic_defects", "millrace_sink_halted", "millrace_sink_retries_total",
+	"millrace_enrich_geo_built_timestamp_seconds",
 	"millrace_analytics_query_failures_total", "millrace_export_rows_total", "millrace_mail_mails_total",
 	"millrace_ingest_events_bots_total", "millrace_ingest_requests_refused_total",
 	"millrace_kafka_connect_errors_total", "millrace_kafka_read_errors_total", "millrace_kafka_produce_errors_total",

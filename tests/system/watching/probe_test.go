@@ -11,7 +11,7 @@ import (
 	"github.com/millrace/millrace/tests/harness"
 )
 
-func probes(t *testing.T, s *harness.System) {
+func checkProbes(t *testing.T, s *harness.System) {
 	t.Helper()
 	query := s.Process(harness.Query)
 	testkit.Eventually(t, time.Minute, func() error {

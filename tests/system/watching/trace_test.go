@@ -75,7 +75,8 @@ func followAnEvent(t *testing.T, s *harness.System, spans *collector) {
 
 func followAQuery(t *testing.T, s *harness.System, spans *collector) {
 	t.Helper()
-	post(t, s.QueryURL+"/v1/query?website_id="+s.WebsiteID, s.Key, queryTrace, `{"parameters":["custom_events"],"preset":"today"}`)
+	post(t, s.QueryURL+"/v1/query?website_id="+s.WebsiteID, s.Key, queryTrace,
+		`{"parameters":["custom_events"],"preset":"today"}`)
 	wait(t, spans, queryTrace, "POST /v1/query of query, server\n  query custom_events of query, client\n")
 	saysNothingOfTheCaller(t, spans.of(queryTrace))
 }
@@ -117,13 +118,15 @@ func saysNothingOfTheCaller(t *testing.T, all []span) {
 	t.Helper()
 	for _, s := range all {
 		for _, a := range s.GetAttributes() {
-			if said := a.GetKey() + "=" + a.GetValue().String(); strings.Contains(said, agent) || strings.Contains(said, "203.0.113.7") || strings.Contains(said, "127.0.0.1") {
+			if said := a.GetKey() + "=" + a.GetValue().String(); strings.Contains(said, agent) ||
+				strings.Contains(said, "203.0.113.7") || strings.Contains(said, "127.0.0.1") {
 				t.Errorf("span %s says %s", s.GetName(), said)
 			}
 		}
 		for _, key := range map[string][]string{
 			"server": {"http.request.method", "http.route"}, "producer": {"messaging.system", "messaging.destination.name"},
-			"consumer": {"messaging.system", "messaging.destination.name", "messaging.destination.partition.id"}, "client": {"db.system.name", "db.operation.name"},
+			"consumer": {"messaging.system", "messaging.destination.name", "messaging.destination.partition.id"},
+			"client":   {"db.system.name", "db.operation.name"},
 		}[strings.ToLower(strings.TrimPrefix(s.GetKind().String(), "SPAN_KIND_"))] {
 			if text(s.GetAttributes(), key) == "" {
 				t.Errorf("span %s has no %s", s.GetName(), key)

@@ -25,7 +25,7 @@ func TestTheProductCanBeWatched(t *testing.T) {
 		for name, look := range map[string]func(*testing.T){
 			"an event and its trace":    func(t *testing.T) { followAnEvent(t, s, spans) },
 			"a query and its trace":     func(t *testing.T) { followAQuery(t, s, spans) },
-			"the probe sees its events": func(t *testing.T) { probes(t, s) },
+			"the probe sees its events": func(t *testing.T) { checkProbes(t, s) },
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -68,7 +68,8 @@ func TestABinaryFailsWhenItsServerDies(t *testing.T) {
 			if !bytes.Contains(out, []byte("PASS")) {
 				t.Fatalf("its tests fail: %v: %s", err, out)
 			}
-			told := fmt.Sprintf("panic: the server of %s: the embedded ClickHouse died: signal: killed", filepath.Base(os.Args[0]))
+			told := fmt.Sprintf("panic: the server of %s: the embedded ClickHouse died: signal: killed",
+				filepath.Base(os.Args[0]))
 			if failed := err != nil; failed != (kills != "0") || bytes.Contains(out, []byte(told)) != failed {
 				t.Errorf("it ends with %v, and says:\n%s", err, out)
 			}

@@ -198,7 +198,8 @@ func TestAStartThatCannotWorkSaysWhy(t *testing.T) {
 	}
 	t.Cleanup(func() { taken.Close() })
 	for _, tt := range []struct{ name, listen, want string }{
-		{"a port in use", taken.Addr().String(), taken.Addr().String() + " is in use by another program; stop it or set MILLRACE_EMBEDDED_KAFKA_LISTEN to another address"},
+		{"a port in use", taken.Addr().String(), taken.Addr().String() +
+			" is in use by another program; stop it or set MILLRACE_EMBEDDED_KAFKA_LISTEN to another address"},
 		{"an address that others reach", "0.0.0.0:9092", "no passwords"},
 		{"no address", "9092", `MILLRACE_EMBEDDED_KAFKA_LISTEN: "9092" is not host:port`},
 	} {

@@ -34,7 +34,8 @@ func pkg(t *testing.T) string {
 }
 
 // installing is what npm does when all goes well.
-const installing = `mkdir -p $PKG && echo '{"version":"` + Version + `"}' >$PKG/package.json && echo engine >$PKG/libchdb.so`
+const installing = `mkdir -p $PKG && echo '{"version":"` + Version +
+	`"}' >$PKG/package.json && echo engine >$PKG/libchdb.so`
 
 func TestInstallPutsTheLibraryWhereFindLooks(t *testing.T) {
 	fakeNPM(t, `test "$1" = install && test -f package-lock.json || exit 1
@@ -176,7 +177,8 @@ func TestPlatforms(t *testing.T) {
 			t.Errorf("Package(%s) = %q, %v", platform, got, err)
 		}
 	}
-	if _, err := Package("windows", "amd64"); err == nil || !strings.Contains(err.Error(), "no embedded ClickHouse for windows/amd64") {
+	if _, err := Package("windows", "amd64"); err == nil ||
+		!strings.Contains(err.Error(), "no embedded ClickHouse for windows/amd64") {
 		t.Errorf("Package(windows) = %v", err)
 	}
 }

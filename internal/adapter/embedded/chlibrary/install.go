@@ -46,7 +46,8 @@ func Install(ctx context.Context, dir string, notify func(line string)) (string,
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return "", errors.New("npm is needed to fetch the embedded ClickHouse and is not on PATH; install Node.js, or set MILLRACE_CLICKHOUSE_ADDR to a server of your own")
+		return "", errors.New("npm is needed to fetch the embedded ClickHouse and is not on PATH; install Node.js, or set " +
+			"MILLRACE_CLICKHOUSE_ADDR to a server of your own")
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // a cache that others may read
 		return "", fmt.Errorf("making the cache folder: %w", err)
@@ -114,7 +115,8 @@ func replace(staging, dir string) error {
 }
 
 func runNPM(ctx context.Context, npm, dir string, notify func(string)) error {
-	cmd := exec.CommandContext(ctx, npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "--loglevel=error")
+	cmd := exec.CommandContext(ctx, npm, "install", "--ignore-scripts", "--no-audit", "--no-fund",
+		"--no-save", "--loglevel=error")
 	cmd.Dir = dir
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -143,7 +145,8 @@ func runNPM(ctx context.Context, npm, dir string, notify func(string)) error {
 
 // reason asks npm why it cannot have a package.
 func reason(ctx context.Context, npm, pkg string) string {
-	out, err := exec.CommandContext(ctx, npm, "view", pkg+"@"+Version, "version").CombinedOutput() //nolint:gosec // npm from PATH, constants
+	//nolint:gosec // npm from PATH, constants
+	out, err := exec.CommandContext(ctx, npm, "view", pkg+"@"+Version, "version").CombinedOutput()
 	if err == nil {
 		return "it skipped the package; is this a system with glibc?"
 	}

@@ -46,8 +46,10 @@ func runIfFakeBinary() {
 	os.Stdin = r
 	os.Args = []string{
 		os.Args[0], "__millrace-clickhouse-library", os.Getenv(fakeBinary),
-		"clickhouse", "--path=" + c.Path, "--listen_host=" + c.ListenHost, "--tcp_port=" + c.TCPPort, "--http_port=" + c.HTTPPort,
-		"--query", "SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT sleepEachRow(1) FROM system.numbers FORMAT Null SETTINGS function_sleep_max_microseconds_per_block = 0, max_block_size = 1",
+		"clickhouse", "--path=" + c.Path, "--listen_host=" + c.ListenHost, "--tcp_port=" + c.TCPPort,
+		"--http_port=" + c.HTTPPort, "--query",
+		"SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP; SELECT sleepEachRow(1) FROM system.numbers FORMAT Null " +
+			"SETTINGS function_sleep_max_microseconds_per_block = 0, max_block_size = 1",
 	}
 	chserver.RunIfChild()
 }
@@ -63,7 +65,8 @@ func TestABinaryIsRunWithAGeneratedConfiguration(t *testing.T) {
 	}
 	dir := t.TempDir()
 	script := filepath.Join(dir, "clickhouse")
-	if err := os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\n%s=%s exec %s \"$@\"\n", fakeBinary, library, os.Args[0]), 0o700); err != nil {
+	if err := os.WriteFile(script,
+		fmt.Appendf(nil, "#!/bin/sh\n%s=%s exec %s \"$@\"\n", fakeBinary, library, os.Args[0]), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	cfg := config(filepath.Join(dir, "data"))

@@ -40,7 +40,8 @@ func startChild(dir string, args []string, in input, lock *os.File) (*child, err
 		return nil, errors.Join(fmt.Errorf("finding this program: %w", err), in.close())
 	}
 	defer in.far.Close()
-	c := &child{cmd: exec.Command(exe, args...), stdin: in.near, exited: make(chan struct{}), log: errorLogIn(dir)} //nolint:gosec,noctx // our own program; it outlives the start's context
+	//nolint:gosec,noctx // our own program; it outlives the start's context
+	c := &child{cmd: exec.Command(exe, args...), stdin: in.near, exited: make(chan struct{}), log: errorLogIn(dir)}
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = in.far, &c.output, &c.output
 	c.cmd.Dir = dir
 	c.cmd.ExtraFiles = []*os.File{lock}

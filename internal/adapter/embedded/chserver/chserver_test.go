@@ -124,7 +124,8 @@ func TestItIsStartedAgainOnTheSamePortsWhenItDies(t *testing.T) {
 		t.Errorf("after the kills the table has %d rows, want 3", got)
 	}
 	s.Close()
-	if err := s.Died(); err == nil || !strings.HasPrefix(err.Error(), "7 times, first: the embedded ClickHouse died: signal: killed") {
+	if err := s.Died(); err == nil ||
+		!strings.HasPrefix(err.Error(), "7 times, first: the embedded ClickHouse died: signal: killed") {
 		t.Errorf("Died() = %v", err)
 	}
 }
@@ -156,7 +157,8 @@ func TestADeathIsToldWithWhatTheLogSays(t *testing.T) {
 			})
 			whenDying(t, s)
 			s.Close()
-			if err := s.Died(); err == nil || !strings.Contains(err.Error(), "\nClientBase: ") || !strings.Contains(err.Error(), "Received signal") {
+			if err := s.Died(); err == nil || !strings.Contains(err.Error(), "\nClientBase: ") ||
+				!strings.Contains(err.Error(), "Received signal") {
 				t.Errorf("Died() = %v", err)
 			}
 		})
@@ -236,13 +238,33 @@ func TestAStartThatCannotWorkSaysWhy(t *testing.T) {
 		change func(*chserver.Config)
 		want   string
 	}{
-		{"native port in use", func(c *chserver.Config) { c.Listen = taken.Addr().String() }, inUse + "MILLRACE_EMBEDDED_CLICKHOUSE_LISTEN to another address"},
-		{"HTTP port in use", func(c *chserver.Config) { c.HTTPListen = taken.Addr().String() }, inUse + "MILLRACE_EMBEDDED_CLICKHOUSE_HTTP_LISTEN to another address"},
-		{"reachable by others", func(c *chserver.Config) { c.Listen = "0.0.0.0:0" }, "MILLRACE_EMBEDDED_CLICKHOUSE_LISTEN: \"0.0.0.0:0\" is refused"},
-		{"HTTP reachable by others", func(c *chserver.Config) { c.HTTPListen = ":0" }, "MILLRACE_EMBEDDED_CLICKHOUSE_HTTP_LISTEN: \":0\" is refused"},
-		{"no such binary", func(c *chserver.Config) { c.Binary = "/no/such/clickhouse" }, "MILLRACE_EMBEDDED_CLICKHOUSE_BINARY"},
-		{"no such library", func(c *chserver.Config) { c.Library = "/no/such/lib.so" }, "MILLRACE_EMBEDDED_CLICKHOUSE_LIBRARY"},
-		{"not a library", func(c *chserver.Config) { c.Library = notALibrary }, "the embedded ClickHouse could not start: loading " + notALibrary},
+		{
+			"native port in use", func(c *chserver.Config) { c.Listen = taken.Addr().String() },
+			inUse + "MILLRACE_EMBEDDED_CLICKHOUSE_LISTEN to another address",
+		},
+		{
+			"HTTP port in use", func(c *chserver.Config) { c.HTTPListen = taken.Addr().String() },
+			inUse + "MILLRACE_EMBEDDED_CLICKHOUSE_HTTP_LISTEN to another address",
+		},
+		{
+			"reachable by others", func(c *chserver.Config) { c.Listen = "0.0.0.0:0" },
+			"MILLRACE_EMBEDDED_CLICKHOUSE_LISTEN: \"0.0.0.0:0\" is refused",
+		},
+		{
+			"HTTP reachable by others", func(c *chserver.Config) { c.HTTPListen = ":0" },
+			"MILLRACE_EMBEDDED_CLICKHOUSE_HTTP_LISTEN: \":0\" is refused",
+		},
+		{
+			"no such binary", func(c *chserver.Config) { c.Binary = "/no/such/clickhouse" },
+			"MILLRACE_EMBEDDED_CLICKHOUSE_BINARY",
+		},
+		{"no such library", func(c *chserver.Config) {
+			c.Library = "/no/such/lib.so"
+		}, "MILLRACE_EMBEDDED_CLICKHOUSE_LIBRARY"},
+		{
+			"not a library", func(c *chserver.Config) { c.Library = notALibrary },
+			"the embedded ClickHouse could not start: loading " + notALibrary,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

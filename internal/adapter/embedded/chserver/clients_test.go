@@ -59,7 +59,7 @@ func TestNoClientEndsTheServer(t *testing.T) {
 				}
 			}
 			for range many / 10 {
-				rejections(t, s.Addr())
+				checkRejections(t, s.Addr())
 			}
 			if got := count(t, s.Addr()); got != 3 {
 				t.Errorf("the table has %d rows, want 3", got)
@@ -83,7 +83,8 @@ func TestNoClientEndsTheServer(t *testing.T) {
 // and is slow.
 const (
 	much    = "SELECT number AS n FROM numbers(3000000)"
-	endless = "SELECT number + sleepEachRow(0.001) AS n FROM system.numbers SETTINGS max_block_size = 10, function_sleep_max_microseconds_per_block = 0"
+	endless = "SELECT number + sleepEachRow(0.001) AS n FROM system.numbers SETTINGS max_block_size = 10, " +
+		"function_sleep_max_microseconds_per_block = 0"
 )
 
 // bad are clients that end as they should not, each on a new connection, which is
@@ -156,8 +157,13 @@ func killQuery(t *testing.T, addr, id string) {
 	t.Helper()
 	var status proto.ColStr
 	do(t, addr, ch.Query{
-		Body:   "KILL QUERY WHERE query_id = '" + id + "' SYNC",
-		Result: proto.Results{{Name: "kill_status", Data: &status}, {Name: "query_id", Data: new(proto.ColStr)}, {Name: "user", Data: new(proto.ColStr)}, {Name: "query", Data: new(proto.ColStr)}},
+		Body: "KILL QUERY WHERE query_id = '" + id + "' SYNC",
+		Result: proto.Results{
+			{Name: "kill_status", Data: &status},
+			{Name: "query_id", Data: new(proto.ColStr)},
+			{Name: "user", Data: new(proto.ColStr)},
+			{Name: "query", Data: new(proto.ColStr)},
+		},
 		OnResult: func(_ context.Context, b proto.Block) error {
 			if b.Rows > 0 && status.Row(0) != "finished" {
 				t.Errorf("killing query %s is %s", id, status.Row(0))
@@ -194,22 +200,36 @@ func ask(
 	return came, ended
 }
 
-// rejections are told to a client as the server program would.
-func rejections(t *testing.T, addr string) {
+// checkRejections expects a client to be told of them as the server program would.
+func checkRejections(t *testing.T, addr string) {
 	t.Helper()
 	for _, tt := range []struct {
 		opt   ch.Options
 		codes []proto.Error // over HTTP, which the relay asks, the password's is another
 		want  string
 	}{
-		{ch.Options{Database: "nowhere"}, []proto.Error{proto.ErrUnknownDatabase}, "DB::Exception: Database nowhere does not exist"},
-		{ch.Options{User: "nobody"}, []proto.Error{proto.ErrAuthenticationFailed}, "DB::Exception: nobody: Authentication failed: password is incorrect, or there is no user with such name"},
-		{ch.Options{Password: "wrong"}, []proto.Error{proto.ErrAuthenticationFailed, proto.ErrRequiredPassword}, "DB::Exception: default: Authentication failed"},
+		{
+			ch.Options{Database: "nowhere"},
+			[]proto.Error{proto.ErrUnknownDatabase},
+			"DB::Exception: Database nowhere does not exist",
+		},
+		{
+			ch.Options{User: "nobody"},
+			[]proto.Error{proto.ErrAuthenticationFailed},
+			"DB::Exception: nobody: Authentication failed: password is incorrect, or there is no user with such name",
+		},
+		{
+			ch.Options{Password: "wrong"},
+			[]proto.Error{proto.ErrAuthenticationFailed, proto.ErrRequiredPassword},
+			"DB::Exception: default: Authentication failed",
+		},
 	} {
 		tt.opt.Address = addr
 		_, err := ch.Dial(t.Context(), tt.opt)
-		if ex, ok := ch.AsException(err); !ok || !ex.IsCode(tt.codes...) || !strings.HasPrefix(ex.Message, tt.want) || strings.Contains(ex.Message, "(version") {
-			t.Errorf("user %q, password %q, database %q: %v, want %v with %q", tt.opt.User, tt.opt.Password, tt.opt.Database, err, tt.codes, tt.want)
+		if ex, ok := ch.AsException(err); !ok || !ex.IsCode(tt.codes...) || !strings.HasPrefix(ex.Message, tt.want) ||
+			strings.Contains(ex.Message, "(version") {
+			t.Errorf("user %q, password %q, database %q: %v, want %v with %q",
+				tt.opt.User, tt.opt.Password, tt.opt.Database, err, tt.codes, tt.want)
 		}
 	}
 }

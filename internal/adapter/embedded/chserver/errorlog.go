@@ -78,5 +78,6 @@ func epitaph(log string) (sentence, lines string) {
 }
 
 func isException(line string) bool {
-	return strings.Contains(line, "DB::Exception") || strings.Contains(line, "Poco::Exception") || strings.Contains(line, "std::exception")
+	return strings.Contains(line, "DB::Exception") || strings.Contains(line, "Poco::Exception") ||
+		strings.Contains(line, "std::exception")
 }

@@ -59,16 +59,28 @@ func TestTheReasonOfAnEndIsFoundInTheLog(t *testing.T) {
 		{
 			"an exception",
 			head + "(version 26.7.2.1) (from thread 9615) Terminate called for uncaught exception:\n" +
-				head + "Code: 81. DB::Exception: Database nowhere does not exist. (UNKNOWN_DATABASE), Stack trace (when copying this message, always include the lines below):\n" +
+				head + "Code: 81. DB::Exception: Database nowhere does not exist. (UNKNOWN_DATABASE), Stack trace (when copying " +
+				"this message, always include the lines below):\n" +
 				head + "(version 26.7.2.1) Received signal 6 (internal)\n",
 			"Code: 81. DB::Exception: Database nowhere does not exist. (UNKNOWN_DATABASE)",
 			"ClientBase: (version 26.7.2.1) (from thread 9615) Terminate called for uncaught exception:\n" +
-				"ClientBase: Code: 81. DB::Exception: Database nowhere does not exist. (UNKNOWN_DATABASE), Stack trace (when copying this message, always include the lines below):\n" +
+				"ClientBase: Code: 81. DB::Exception: Database nowhere does not exist. (UNKNOWN_DATABASE), Stack trace (when " +
+				"copying this message, always include the lines below):\n" +
 				"ClientBase: (version 26.7.2.1) Received signal 6 (internal)",
 		},
-		{"a signal", head + "(version 26.7.2.1) Received signal Segmentation fault (11)\n", "(version 26.7.2.1) Received signal Segmentation fault (11)", "ClientBase: (version 26.7.2.1) Received signal Segmentation fault (11)"},
-		{"as many lines as are kept", strings.Repeat(head+"x\n", wordsKept), "", strings.TrimSuffix(strings.Repeat("ClientBase: x\n", wordsKept), "\n")},
-		{"one more", strings.Repeat(head+"x\n", wordsKept+1), "", strings.TrimSuffix(strings.Repeat("ClientBase: x\n", wordsKept), "\n")},
+		{
+			"a signal", head + "(version 26.7.2.1) Received signal Segmentation fault (11)\n",
+			"(version 26.7.2.1) Received signal Segmentation fault (11)",
+			"ClientBase: (version 26.7.2.1) Received signal Segmentation fault (11)",
+		},
+		{
+			"as many lines as are kept", strings.Repeat(head+"x\n", wordsKept), "",
+			strings.TrimSuffix(strings.Repeat("ClientBase: x\n", wordsKept), "\n"),
+		},
+		{
+			"one more", strings.Repeat(head+"x\n", wordsKept+1), "",
+			strings.TrimSuffix(strings.Repeat("ClientBase: x\n", wordsKept), "\n"),
+		},
 	} {
 		if sentence, lines := epitaph(tc.log); sentence != tc.sentence || lines != tc.lines {
 			t.Errorf("%s: %q, %q", tc.name, sentence, lines)

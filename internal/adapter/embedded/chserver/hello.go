@@ -125,7 +125,8 @@ func (g *greeter) ask(h hello) (*proto.Exception, error) {
 	if h.database != "" {
 		query.Set("database", h.database)
 	}
-	req, err := http.NewRequest(http.MethodGet, g.url+"?"+query.Encode(), nil) //nolint:gosec,noctx // our own child on loopback; the client has a timeout
+	//nolint:gosec,noctx // our own child on loopback; the client has a timeout
+	req, err := http.NewRequest(http.MethodGet, g.url+"?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}

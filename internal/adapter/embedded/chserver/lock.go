@@ -31,7 +31,8 @@ func lockFolder(ctx context.Context, dir string, within time.Duration, notify fu
 		}
 		waited := time.Since(began)
 		if waited > within {
-			return nil, fmt.Errorf("%s is in use by another embedded ClickHouse (process %s); stop the millrace that started it or set MILLRACE_DATA_DIR to another folder", dir, holder(dir))
+			return nil, fmt.Errorf("%s is in use by another embedded ClickHouse (process %s); stop the millrace that started "+
+				"it or set MILLRACE_DATA_DIR to another folder", dir, holder(dir))
 		}
 		if waited > lockSilence && !told {
 			told = true

@@ -17,7 +17,8 @@ import (
 func TestAVersionWithTheMendNeedsNoShelter(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]bool{
-		"26.7": false, "26.8": false, "26.8.1.1774": false, "25.12": false, "26.9": true, "26.9.1": true, "26.10": true, "27.1": true, "": false, "new": false,
+		"26.7": false, "26.8": false, "26.8.1.1774": false, "25.12": false, "26.9": true, "26.9.1": true, "26.10": true,
+		"27.1": true, "": false, "new": false,
 	} {
 		if got := mended(version); got != want {
 			t.Errorf("mended(%q) = %v", version, got)
@@ -89,7 +90,8 @@ func TestAChildThatCannotListenEndsWithTheReason(t *testing.T) {
 				c.stop(stopWait)
 				t.Fatalf("it has not ended by itself after a minute; its output is %q", c.output.String())
 			}
-			if got := strings.ToLower(c.lastWords()); !strings.Contains(got, "address already in use") || !strings.Contains(got, l.Addr().String()) {
+			if got := strings.ToLower(c.lastWords()); !strings.Contains(got, "address already in use") ||
+				!strings.Contains(got, l.Addr().String()) {
 				t.Errorf("it says %q, want %s to be in use", got, l.Addr())
 			}
 		})

@@ -37,7 +37,9 @@ func Resolve(ctx context.Context, addr, setting string) (string, error) {
 	}
 	ip := net.ParseIP(host)
 	if ip == nil || !ip.IsLoopback() {
-		return "", fmt.Errorf("%s: %q is refused; the embedded servers have no passwords and listen on loopback only, such as 127.0.0.1:%s", setting, addr, port)
+		return "", fmt.Errorf(
+			"%s: %q is refused; the embedded servers have no passwords and listen on loopback only, such as 127.0.0.1:%s",
+			setting, addr, port)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return "", fmt.Errorf("%s: %q is not a port between 0 and 65535", setting, port)

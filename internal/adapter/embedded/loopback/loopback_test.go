@@ -65,7 +65,8 @@ func TestFreeNamesAnAddressInUseAndWaitsForItsEnd(t *testing.T) {
 	t.Cleanup(func() { l.Close() })
 	addr := l.Addr().String()
 	err = loopback.Free(t.Context(), addr, "SETTING", 0)
-	if want := addr + " is in use by another program; stop it or set SETTING to another address"; err == nil || err.Error() != want {
+	if want := addr +
+		" is in use by another program; stop it or set SETTING to another address"; err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
 	if !errors.Is(err, loopback.ErrInUse) {

@@ -25,10 +25,11 @@ func (f *Fixture) record(n int, e audit.Entry) audit.Entry {
 
 var auditTests = map[string]func(*testing.T, *Fixture){
 	"an entry is read as it was written": func(t *testing.T, f *Fixture) {
-		want := f.record(1, audit.New(somebody, "org_1", "website", "updated", Start).Of("web_1", awkward).With(map[string]audit.Change{
-			"name": {From: "a", To: awkward}, "isPublic": {From: false, To: true}, "secret": {From: nil, To: audit.Masked},
-			"scopes": {From: []any{"read:data"}, To: []any{}},
-		}))
+		want := f.record(1,
+			audit.New(somebody, "org_1", "website", "updated", Start).Of("web_1", awkward).With(map[string]audit.Change{
+				"name": {From: "a", To: awkward}, "isPublic": {From: false, To: true}, "secret": {From: nil, To: audit.Masked},
+				"scopes": {From: []any{"read:data"}, To: []any{}},
+			}))
 		got, err := f.Store().AuditEntries(t.Context(), audit.Filter{OrganizationID: "org_1"})
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +39,8 @@ var auditTests = map[string]func(*testing.T, *Fixture){
 		}
 	},
 	"what changed nothing is remembered by itself, once": func(t *testing.T, f *Fixture) {
-		want := audit.New(somebody, "org_1", "events", "exported", kept(Start)).Of("web_1", "Shop").With(map[string]audit.Change{"rows": {To: 3.0}})
+		want := audit.New(somebody, "org_1", "events", "exported", kept(Start)).Of("web_1",
+			"Shop").With(map[string]audit.Change{"rows": {To: 3.0}})
 		if err := f.Store().Remember(t.Context(), want); err != nil {
 			t.Fatal(err)
 		}
@@ -66,16 +68,24 @@ var auditTests = map[string]func(*testing.T, *Fixture){
 			filter audit.Filter
 			want   []string
 		}{
-			"no organization":  {audit.Filter{}, []string{"aud_006"}}, // not every one
-			"everything":       {audit.Filter{EveryOrganization: true}, []string{"aud_006", "aud_005", "aud_004", "aud_003", "aud_002", "aud_001"}},
-			"an organization":  {audit.Filter{OrganizationID: "org_1"}, []string{"aud_005", "aud_003", "aud_002", "aud_001"}},
-			"a resource type":  {audit.Filter{OrganizationID: "org_1", ResourceType: "apikey"}, []string{"aud_005", "aud_003"}},
-			"a resource":       {audit.Filter{OrganizationID: "org_1", ResourceType: "website", ResourceID: "web_1"}, []string{"aud_002", "aud_001"}},
-			"an actor":         {audit.Filter{OrganizationID: "org_1", ActorID: "key_1"}, []string{"aud_002"}},
-			"an action":        {audit.Filter{OrganizationID: "org_1", Action: "website.created"}, []string{"aud_001"}},
-			"a time":           {audit.Filter{OrganizationID: "org_1", From: minute(2), To: minute(4)}, []string{"aud_003", "aud_002"}},
-			"a page":           {audit.Filter{OrganizationID: "org_1", Limit: 2}, []string{"aud_005", "aud_003"}},
-			"the page after":   {audit.Filter{OrganizationID: "org_1", Limit: 2, Before: "aud_003"}, []string{"aud_002", "aud_001"}},
+			"no organization": {audit.Filter{}, []string{"aud_006"}}, // not every one
+			"everything": {
+				audit.Filter{EveryOrganization: true}, []string{"aud_006", "aud_005", "aud_004", "aud_003", "aud_002", "aud_001"},
+			},
+			"an organization": {audit.Filter{OrganizationID: "org_1"}, []string{"aud_005", "aud_003", "aud_002", "aud_001"}},
+			"a resource type": {audit.Filter{OrganizationID: "org_1", ResourceType: "apikey"}, []string{"aud_005", "aud_003"}},
+			"a resource": {
+				audit.Filter{OrganizationID: "org_1", ResourceType: "website", ResourceID: "web_1"}, []string{"aud_002", "aud_001"},
+			},
+			"an actor":  {audit.Filter{OrganizationID: "org_1", ActorID: "key_1"}, []string{"aud_002"}},
+			"an action": {audit.Filter{OrganizationID: "org_1", Action: "website.created"}, []string{"aud_001"}},
+			"a time": {
+				audit.Filter{OrganizationID: "org_1", From: minute(2), To: minute(4)}, []string{"aud_003", "aud_002"},
+			},
+			"a page": {audit.Filter{OrganizationID: "org_1", Limit: 2}, []string{"aud_005", "aud_003"}},
+			"the page after": {
+				audit.Filter{OrganizationID: "org_1", Limit: 2, Before: "aud_003"}, []string{"aud_002", "aud_001"},
+			},
 			"nothing of these": {audit.Filter{OrganizationID: "org_1", Action: "it's"}, nil},
 		} {
 			got, err := f.Store().AuditEntries(t.Context(), tc.filter)

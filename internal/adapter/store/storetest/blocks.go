@@ -38,9 +38,11 @@ func (f *Fixture) execute(statements ...string) {
 // domainRow adds a domain of an organization past the store.
 func (f *Fixture) domainRow(organizationID, id, hostname, status string, caseSensitive bool) {
 	f.tb.Helper()
-	f.execute(fmt.Sprintf("INSERT INTO link_domains (id, organization_id, version, hostname, status, token, root_url, not_found_url, expired_url, "+
+	f.execute(fmt.Sprintf("INSERT INTO link_domains (id, organization_id, version, hostname, status, token, root_url, "+
+		"not_found_url, expired_url, "+
 		"case_sensitive, problem, points_here, bad_days, created_at, updated_at, created_by) VALUES "+
-		"('%s', '%s', 1, '%s', '%s', 't', '', '', '', %t, '', TRUE, 0, 0, 0, '')", id, organizationID, hostname, status, caseSensitive))
+		"('%s', '%s', 1, '%s', '%s', 't', '', '', '', %t, '', TRUE, 0, 0, 0, '')", id, organizationID, hostname,
+		status, caseSensitive))
 }
 
 // status is what a link is now, as the store has it.
@@ -150,7 +152,8 @@ var blockTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("active (-want +got):\n%s", diff)
 		}
 		f.audits("", "evil.example", "linkHost.blocked", map[string]audit.Change{})
-		if got, err := b.Unblock(t.Context(), operator, "https://evil.example"); err != nil || got.Links != 5 || listed(link.Blocked) != nil {
+		if got, err := b.Unblock(t.Context(), operator, "https://evil.example"); err != nil || got.Links != 5 ||
+			listed(link.Blocked) != nil {
 			t.Errorf("Unblock() = %+v, %v; blocked %v", got, err, listed(link.Blocked))
 		}
 	},
@@ -180,11 +183,13 @@ var blockTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		for url, rule := range map[string]string{
-			"https://evil.example": "blocked_host", "https://WWW.evil.example.:8443/x": "blocked_host", "https://ｅvil.example": "blocked_host",
+			"https://evil.example": "blocked_host", "https://WWW.evil.example.:8443/x": "blocked_host",
+			"https://ｅvil.example":    "blocked_host",
 			"https://notevil.example": "", "https://example": "",
 		} {
 			_, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{ExpiredURL: &url})
-			if f, _ := errors.AsType[*apierr.Error](err); rule == "" && err != nil || rule != "" && (f == nil || f.Details[0].Rule != rule || f.Details[0].Field != "expiredUrl") {
+			if f, _ := errors.AsType[*apierr.Error](err); rule == "" && err != nil ||
+				rule != "" && (f == nil || f.Details[0].Rule != rule || f.Details[0].Field != "expiredUrl") {
 				t.Errorf("%s: %v, want %q", url, err, rule)
 			}
 		}
@@ -196,14 +201,16 @@ var blockTests = map[string]func(*testing.T, *Fixture){
 		l := f.link(s, o.ID, link.Fields{Slug: new("sale")})
 		f.execute("UPDATE links SET domain_id = 'dom_1', slug = 'Sale', slug_key = 'dom_1/Sale' WHERE id = '" + l.ID + "'")
 		for target, want := range map[string]error{
-			"links.acme.example/sale": link.ErrNotFound, "go.example/sale": link.ErrNotFound, "dom_1/sale": link.ErrNotFound, "links.acme.example/Sale": nil,
+			"links.acme.example/sale": link.ErrNotFound, "go.example/sale": link.ErrNotFound, "dom_1/sale": link.ErrNotFound,
+			"links.acme.example/Sale": nil,
 		} {
 			if _, err := b.Block(t.Context(), operator, target, ""); !errors.Is(err, want) {
 				t.Errorf("Block(%s) = %v, want %v", target, err, want)
 			}
 		}
 		all, err := b.List(t.Context())
-		if len(all) != 1 || err != nil || b.Address(&all[0]) != "https://links.acme.example/Sale" || f.status(s, l) != link.Blocked {
+		if len(all) != 1 || err != nil || b.Address(&all[0]) != "https://links.acme.example/Sale" ||
+			f.status(s, l) != link.Blocked {
 			t.Fatalf("List() = %+v, %v; %s", all, err, f.status(s, l))
 		}
 		f.execute("DELETE FROM link_domains WHERE id = 'dom_1'", "DELETE FROM links WHERE id = '"+l.ID+"'")
@@ -222,7 +229,9 @@ var blockTests = map[string]func(*testing.T, *Fixture){
 		o, s, b := f.Organization(), f.links(10), f.blocks()
 		f.link(s, o.ID, link.Fields{Slug: new("sale")})
 		var want []string
-		for _, target := range []string{"https://go.example/sale", "evil.example", "198.51.100.7", "[2001:db8::1]", "a.example"} {
+		for _, target := range []string{
+			"https://go.example/sale", "evil.example", "198.51.100.7", "[2001:db8::1]", "a.example",
+		} {
 			f.Clock.Set(f.Clock.Now().Add(time.Second))
 			if _, err := b.Block(t.Context(), operator, target, ""); err != nil {
 				t.Fatal(err)
@@ -290,7 +299,8 @@ var blockTests = map[string]func(*testing.T, *Fixture){
 // audits wants one entry of a record and an action, and no more.
 func (f *Fixture) audits(organizationID, id, action string, changes map[string]audit.Change) {
 	f.tb.Helper()
-	entries, err := f.Store().AuditEntries(f.tb.Context(), audit.Filter{OrganizationID: organizationID, ResourceID: id, Action: action})
+	entries, err := f.Store().AuditEntries(f.tb.Context(),
+		audit.Filter{OrganizationID: organizationID, ResourceID: id, Action: action})
 	if err != nil || len(entries) != 1 {
 		f.tb.Fatalf("%s: %d entries, %v", action, len(entries), err)
 	}

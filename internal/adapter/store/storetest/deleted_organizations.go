@@ -144,7 +144,8 @@ var deletedOrganizationTests = map[string]func(*testing.T, *Fixture){
 		f.delete(o.ID, Start)
 		for user, want := range map[string]int{"usr_a": 1, "usr_b": 0} {
 			memberships, err := s.DeletedMemberships(t.Context(), user, kept(Start).Add(-time.Millisecond))
-			if err != nil || len(memberships) != want || want == 1 && (memberships[0].OrganizationID != o.ID || !memberships[0].DeletedAt.Equal(kept(Start))) {
+			if err != nil || len(memberships) != want ||
+				want == 1 && (memberships[0].OrganizationID != o.ID || !memberships[0].DeletedAt.Equal(kept(Start))) {
 				t.Errorf("DeletedMemberships(%s) = %+v, %v", user, memberships, err)
 			}
 		}
@@ -159,7 +160,8 @@ var deletedOrganizationTests = map[string]func(*testing.T, *Fixture){
 		if _, err := s.DeleteOrganization(t.Context(), somebody, o.ID, 0, Start, no); !errors.Is(err, errStop) {
 			t.Errorf("DeleteOrganization() = %v", err)
 		}
-		if _, err := s.DeleteOrganization(t.Context(), somebody, o.ID, 7, Start, anyName); !errors.Is(err, managed.ErrChanged) {
+		if _, err := s.DeleteOrganization(t.Context(), somebody, o.ID,
+			7, Start, anyName); !errors.Is(err, managed.ErrChanged) {
 			t.Errorf("DeleteOrganization() of another version = %v", err)
 		}
 		if _, err := s.OrganizationByID(t.Context(), o.ID); err != nil || f.count("invitations") != 1 {
@@ -195,8 +197,10 @@ var deletedOrganizationTests = map[string]func(*testing.T, *Fixture){
 		}
 		expect := func(when string, by time.Time, wantWebsites, wantOrganizations []string) {
 			t.Helper()
-			if websites, organizations := due(by); !slices.Equal(websites, wantWebsites) || !slices.Equal(organizations, wantOrganizations) {
-				t.Errorf("%s: websites %v and organizations %v are due, want %v and %v", when, websites, organizations, wantWebsites, wantOrganizations)
+			if websites, organizations := due(by); !slices.Equal(websites, wantWebsites) ||
+				!slices.Equal(organizations, wantOrganizations) {
+				t.Errorf("%s: websites %v and organizations %v are due, want %v and %v",
+					when, websites, organizations, wantWebsites, wantOrganizations)
 			}
 		}
 		erase := func(id, ownerID string) {

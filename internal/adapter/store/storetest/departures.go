@@ -33,7 +33,8 @@ func (f *Fixture) keyBy(organizationID, userID string) *apikey.Key {
 // entryOf returns the newest audit entry of an action in an organization.
 func (f *Fixture) entryOf(organizationID, action string) audit.Entry {
 	f.tb.Helper()
-	all, err := f.Store().AuditEntries(f.tb.Context(), audit.Filter{OrganizationID: organizationID, Action: action, Limit: 1})
+	all, err := f.Store().AuditEntries(f.tb.Context(),
+		audit.Filter{OrganizationID: organizationID, Action: action, Limit: 1})
 	if err != nil || len(all) != 1 {
 		f.tb.Fatalf("AuditEntries() of %s: %d, %v", action, len(all), err)
 	}
@@ -65,7 +66,8 @@ var departureTests = map[string]func(*testing.T, *Fixture){
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := s.RemoveMember(t.Context(), somebody, org.Departure{OrganizationID: o.ID, UserID: "usr_b"}, Start, anyRole)
+		made, err := s.RemoveMember(t.Context(), somebody,
+			org.Departure{OrganizationID: o.ID, UserID: "usr_b"}, Start, anyRole)
 		if err != nil || made.Revoked || made.Total != 2 || !slices.Equal(idsOf(made.Keys), kept) {
 			t.Errorf("RemoveMember() = %+v, %v, want two keys", made, err)
 		}
@@ -87,14 +89,16 @@ var departureTests = map[string]func(*testing.T, *Fixture){
 		stay := []*apikey.Key{f.keyBy(o.ID, "usr_a"), f.keyBy(f.Organization().ID, "usr_b")}
 		before := len(f.announced())
 		later := Start.Add(time.Hour)
-		made, err := s.RemoveMember(t.Context(), somebody, org.Departure{OrganizationID: o.ID, UserID: "usr_b", RevokeKeys: true}, later, anyRole)
+		made, err := s.RemoveMember(t.Context(), somebody,
+			org.Departure{OrganizationID: o.ID, UserID: "usr_b", RevokeKeys: true}, later, anyRole)
 		if err != nil || !made.Revoked || made.Total != 2 || !slices.Equal(idsOf(made.Keys), idsOf(gone)) {
 			t.Fatalf("RemoveMember() = %+v, %v, want two keys revoked", made, err)
 		}
 		var want []control.Change
 		for i, was := range gone {
 			is, err := s.KeyByID(t.Context(), was.ID)
-			if err != nil || is.Status(later) != apikey.Revoked || is.Version != 2 || !is.RevokedAt.Equal(kept(later)) || !is.UpdatedAt.Equal(kept(later)) {
+			if err != nil || is.Status(later) != apikey.Revoked || is.Version != 2 || !is.RevokedAt.Equal(kept(later)) ||
+				!is.UpdatedAt.Equal(kept(later)) {
 				t.Errorf("key %+v, %v", is, err)
 			}
 			if diff := cmp.Diff(is, made.Keys[i], samePrefix); diff != "" {

@@ -12,15 +12,18 @@ import (
 // It needs an organization, and texts without quotes.
 func AddDomain(tb testing.TB, url, id, organizationID, hostname, status string) {
 	tb.Helper()
-	exec(tb, url, "INSERT INTO link_domains (id, organization_id, version, hostname, status, token, root_url, not_found_url, expired_url, case_sensitive, "+
-		"problem, points_here, bad_days, created_at, updated_at, created_by) VALUES ('"+id+"', '"+organizationID+"', 1, '"+hostname+"', '"+
+	exec(tb, url, "INSERT INTO link_domains (id, organization_id, version, hostname, status, token, root_url, "+
+		"not_found_url, expired_url, case_sensitive, "+
+		"problem, points_here, bad_days, created_at, updated_at, created_by) VALUES ('"+id+"', '"+organizationID+
+		"', 1, '"+hostname+"', '"+
 		status+"', 't', 'https://r.example', 'https://n.example', 'https://e.example', TRUE, '', FALSE, 0, 0, 0, '')")
 }
 
 // AddBlock adds a block of a kind, link or host, likewise.
 func AddBlock(tb testing.TB, url, kind, name string) {
 	tb.Helper()
-	exec(tb, url, "INSERT INTO link_blocks (kind, name, reason, created_at, created_by) VALUES ('"+kind+"', '"+name+"', '', 0, '')")
+	exec(tb, url,
+		"INSERT INTO link_blocks (kind, name, reason, created_at, created_by) VALUES ('"+kind+"', '"+name+"', '', 0, '')")
 }
 
 // RemoveBlocks removes all blocks likewise.
@@ -55,8 +58,8 @@ func (f *Fixture) block(kind, name string) {
 	AddBlock(f.tb, f.URL, kind, name)
 }
 
-// directory compares what hosts know besides links.
-func (f *Fixture) directory(when string, want *link.Directory) {
+// expectDirectory compares what hosts know besides links.
+func (f *Fixture) expectDirectory(when string, want *link.Directory) {
 	f.tb.Helper()
 	got, err := f.Store().LinkDirectory(f.tb.Context())
 	if diff := gocmp.Diff(want, got); diff != "" || err != nil {
@@ -66,7 +69,7 @@ func (f *Fixture) directory(when string, want *link.Directory) {
 
 var directoryTests = map[string]func(*testing.T, *Fixture){
 	"a directory has the domains that were proved, of organizations that live": func(t *testing.T, f *Fixture) {
-		f.directory("at first", &link.Directory{})
+		f.expectDirectory("at first", &link.Directory{})
 		o, other := f.Organization(), f.Organization()
 		f.domain("dom_a", o.ID, "a.example", "verified")
 		f.domain("dom_b", o.ID, "b.example", "pending")
@@ -75,27 +78,32 @@ var directoryTests = map[string]func(*testing.T, *Fixture){
 		served := func(id, organizationID, hostname string) link.ServedDomain {
 			return link.ServedDomain{
 				ID: id, OrganizationID: organizationID, Hostname: hostname,
-				RootURL: "https://r.example", NotFoundURL: "https://n.example", ExpiredURL: "https://e.example", CaseSensitive: true,
+				RootURL: "https://r.example", NotFoundURL: "https://n.example", ExpiredURL: "https://e.example",
+				CaseSensitive: true,
 			}
 		}
-		both := &link.Directory{Domains: []link.ServedDomain{served("dom_a", o.ID, "a.example"), served("dom_c", other.ID, "c.example")}}
-		f.directory("with domains", both)
+		both := &link.Directory{
+			Domains: []link.ServedDomain{served("dom_a", o.ID, "a.example"), served("dom_c", other.ID, "c.example")},
+		}
+		f.expectDirectory("with domains", both)
 		f.delete(o.ID, Start)
-		f.directory("an organization is deleted", &link.Directory{Domains: both.Domains[1:]})
+		f.expectDirectory("an organization is deleted", &link.Directory{Domains: both.Domains[1:]})
 		if _, err := f.Store().RestoreOrganization(t.Context(), somebody, o.ID, "", Start); err != nil {
 			t.Fatal(err)
 		}
-		f.directory("and restored", both)
+		f.expectDirectory("and restored", both)
 		if err := f.Store().PurgeOrganization(t.Context(), somebody, other.ID, Start); err != nil {
 			t.Fatal(err)
 		}
-		f.directory("the other one is removed", &link.Directory{Domains: both.Domains[:1]})
+		f.expectDirectory("the other one is removed", &link.Directory{Domains: both.Domains[:1]})
 	},
 	"a directory has all blocks": func(_ *testing.T, f *Fixture) {
 		f.block("link", "sale")
 		f.block("host", "evil.example")
 		f.block("link", "dom_a/Sale")
 		f.block("host", "sale")
-		f.directory("with blocks", &link.Directory{BlockedLinks: []string{"dom_a/Sale", "sale"}, BlockedHosts: []string{"evil.example", "sale"}})
+		f.expectDirectory("with blocks", &link.Directory{
+			BlockedLinks: []string{"dom_a/Sale", "sale"}, BlockedHosts: []string{"evil.example", "sale"},
+		})
 	},
 }

@@ -24,17 +24,23 @@ func rejectedBy(err error) string {
 var domainLinkTests = map[string]func(*testing.T, *Fixture){
 	"a slug is one link's on each host": func(t *testing.T, f *Fixture) {
 		o, other, s := f.Organization(), f.Organization(), f.proving(f.Store())
-		plain, strict := f.claimDomain(o.ID, "go.example.com", false, true), f.claimDomain(o.ID, "Go2.example.com", true, true)
+		plain, strict := f.claimDomain(o.ID, "go.example.com", false, true), f.claimDomain(o.ID,
+			"Go2.example.com", true, true)
 		f.claimDomain(other.ID, "theirs.example.com", false, true)
 		made := map[string]*link.Link{}
 		for _, l := range []struct{ name, domain, slug string }{
-			{"shared", "", "Sale"}, {"plain", plain.Name, "Sale"}, {"strict", strict.Name, "Sale"}, {"strict in small", strict.Name, "sale"},
+			{"shared", "", "Sale"},
+			{"plain", plain.Name, "Sale"},
+			{"strict", strict.Name, "Sale"},
+			{"strict in small", strict.Name, "sale"},
 		} {
 			made[l.name] = f.link(s, o.ID, link.Fields{Domain: &l.domain, Slug: &l.slug})
 		}
 		for _, l := range []struct{ domain, slug string }{{"", "SALE"}, {plain.Name, "SALE"}, {strict.Name, "Sale"}} {
-			_, err := s.Create(t.Context(), somebody, o.ID, link.Fields{URL: new("https://example.com"), Domain: &l.domain, Slug: &l.slug})
-			if free := s.SlugFree(t.Context(), o.ID, l.domain, l.slug); !errors.Is(err, link.ErrSlugTaken) || !errors.Is(free, link.ErrSlugTaken) {
+			_, err := s.Create(t.Context(), somebody, o.ID,
+				link.Fields{URL: new("https://example.com"), Domain: &l.domain, Slug: &l.slug})
+			if free := s.SlugFree(t.Context(), o.ID, l.domain, l.slug); !errors.Is(err, link.ErrSlugTaken) ||
+				!errors.Is(free, link.ErrSlugTaken) {
 				t.Errorf("%+v again: %v, %v", l, err, free)
 			}
 		}
@@ -42,14 +48,19 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("another case: %v", err)
 		}
 		for _, q := range []struct{ domain, slug, want string }{
-			{"", "sALE", "shared"}, {plain.Name, "sALE", "plain"}, {"GO.example.com", "sale", "plain"}, {strict.Name, "Sale", "strict"}, {strict.Name, "sale", "strict in small"},
+			{"", "sALE", "shared"},
+			{plain.Name, "sALE", "plain"},
+			{"GO.example.com", "sale", "plain"},
+			{strict.Name, "Sale", "strict"},
+			{strict.Name, "sale", "strict in small"},
 		} {
 			got, err := s.Get(t.Context(), link.Ref{OrganizationID: o.ID, Domain: q.domain, Slug: q.slug})
 			if diff := cmp.Diff(made[q.want], got); diff != "" || err != nil {
 				t.Errorf("%+v: %v (-want +got):\n%s", q, err, diff)
 			}
 		}
-		if _, err := s.Get(t.Context(), link.Ref{OrganizationID: o.ID, Domain: strict.Name, Slug: "SALE"}); !errors.Is(err, link.ErrNotFound) {
+		if _, err := s.Get(t.Context(),
+			link.Ref{OrganizationID: o.ID, Domain: strict.Name, Slug: "SALE"}); !errors.Is(err, link.ErrNotFound) {
 			t.Errorf("in capitals where case counts: %v", err)
 		}
 		if err := f.count("link_slugs"); err != 1 {
@@ -68,7 +79,8 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 				t.Errorf("links of %s: %v, want %v, %v", domain, ids, want, err)
 			}
 		}
-		if found, err := s.List(t.Context(), link.Filter{OrganizationID: o.ID, Shared: true}); len(found) != 1 || found[0].ID != made["shared"].ID || err != nil {
+		if found, err := s.List(t.Context(), link.Filter{OrganizationID: o.ID, Shared: true}); len(found) != 1 ||
+			found[0].ID != made["shared"].ID || err != nil {
 			t.Errorf("links of the shared host: %v, %v", found, err)
 		}
 		if all, err := s.List(t.Context(), link.Filter{OrganizationID: o.ID}); len(all) != 4 || err != nil {
@@ -81,9 +93,11 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 		f.claimDomain(other.ID, "theirs.example.com", false, true)
 		own := f.claimDomain(o.ID, "go.example.com", false, true)
 		for domain, want := range map[string]string{
-			"pending.example.com": "domain not_verified", "theirs.example.com": "domain unknown_domain", "none.example.com": "domain unknown_domain",
+			"pending.example.com": "domain not_verified", "theirs.example.com": "domain unknown_domain",
+			"none.example.com": "domain unknown_domain",
 		} {
-			_, err := s.Create(t.Context(), somebody, o.ID, link.Fields{URL: new("https://example.com"), Domain: &domain, Slug: new("a/b")})
+			_, err := s.Create(t.Context(), somebody, o.ID,
+				link.Fields{URL: new("https://example.com"), Domain: &domain, Slug: new("a/b")})
 			if got := rejectedBy(err); got != want {
 				t.Errorf("%s: %v, want %s", domain, err, want)
 			}
@@ -97,7 +111,8 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 				t.Errorf("another organization's: %v", err)
 			}
 		}
-		_, err := s.Create(t.Context(), somebody, o.ID, link.Fields{URL: new("ftp://x"), Domain: new("none.example.com"), Slug: new("a b")})
+		_, err := s.Create(t.Context(), somebody, o.ID,
+			link.Fields{URL: new("ftp://x"), Domain: new("none.example.com"), Slug: new("a b")})
 		if f := apierr.Of(err); f == nil || len(f.Details) != 2 {
 			t.Errorf("all that is wrong is told at once, but of the slug, which no host judges: %v", err)
 		}
@@ -106,7 +121,8 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 		if l.Hostname != own.Name || l.Key() != own.ID+"/a/b" {
 			t.Errorf("on a failing one: %+v", l)
 		}
-		if _, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{Domain: &own.Name, Name: new("same")}); err != nil {
+		if _, err := s.Update(t.Context(), somebody, toLink(l),
+			link.Fields{Domain: &own.Name, Name: new("same")}); err != nil {
 			t.Errorf("staying there: %v", err)
 		}
 	},
@@ -117,7 +133,8 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 		if l.Slug != "gr\u00fcn/a" {
 			t.Errorf("the slug is kept as %q", l.Slug)
 		}
-		if _, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{Domain: new("")}); rejectedBy(err) != "slug invalid_slug" {
+		if _, err := s.Update(t.Context(), somebody, toLink(l),
+			link.Fields{Domain: new("")}); rejectedBy(err) != "slug invalid_slug" {
 			t.Errorf("with a slug that the shared host does not take: %v", err)
 		}
 		after := f.cursor()
@@ -126,7 +143,8 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 			t.Fatalf("moved: %+v, %v", moved, err)
 		}
 		want := []link.Change{
-			{OrganizationID: o.ID, LinkID: l.ID, SlugKey: "green", Version: 2}, {OrganizationID: o.ID, LinkID: l.ID, SlugKey: own.ID + "/gr\u00fcn/a", Version: 2},
+			{OrganizationID: o.ID, LinkID: l.ID, SlugKey: "green", Version: 2},
+			{OrganizationID: o.ID, LinkID: l.ID, SlugKey: own.ID + "/gr\u00fcn/a", Version: 2},
 		}
 		if diff := cmp.Diff(want, f.since(after)); diff != "" {
 			t.Errorf("changes (-want +got):\n%s", diff)
@@ -135,7 +153,8 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 		if err != nil || back.Key() != own.ID+"/green" {
 			t.Errorf("moved back: %+v, %v", back, err)
 		}
-		if _, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{Slug: new("robots.txt")}); rejectedBy(err) != "slug reserved" {
+		if _, err := s.Update(t.Context(), somebody, toLink(l),
+			link.Fields{Slug: new("robots.txt")}); rejectedBy(err) != "slug reserved" {
 			t.Errorf("a slug that is reserved: %v", err)
 		}
 	},
@@ -146,9 +165,12 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 		own := f.claimDomain(o.ID, "go.example.com", false, false)
 		const bad, fine = "https://THEIRS.example.com:8443/x", "https://sub.theirs.example.com/"
 		for field, fields := range map[string]link.Fields{
-			"url": {URL: new(bad)}, "expiredUrl": {ExpiredURL: new(bad)}, "preview.imageUrl": {Preview: &link.Preview{ImageURL: bad}},
-			"variants[1].url": {Variants: &[]link.Variant{{URL: fine, Weight: 1}, {URL: bad, Weight: 1}}},
-			"rules[0].url":    {Rules: &[]link.Rule{{URL: bad, Conditions: []link.Condition{{Field: link.Country, Op: link.In, Values: []string{"DE"}}}}}},
+			"url": {URL: new(bad)}, "expiredUrl": {ExpiredURL: new(bad)},
+			"preview.imageUrl": {Preview: &link.Preview{ImageURL: bad}},
+			"variants[1].url":  {Variants: &[]link.Variant{{URL: fine, Weight: 1}, {URL: bad, Weight: 1}}},
+			"rules[0].url": {Rules: &[]link.Rule{
+				{URL: bad, Conditions: []link.Condition{{Field: link.Country, Op: link.In, Values: []string{"DE"}}}},
+			}},
 		} {
 			if fields.URL == nil {
 				fields.URL = new(fine)
@@ -159,7 +181,8 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 		}
 		f.link(s, o.ID, link.Fields{URL: new("https://pending.example.com/")})
 		for field, fields := range map[string]link.DomainFields{
-			"rootUrl": {RootURL: new(bad)}, "notFoundUrl": {NotFoundURL: new("https://go.example.com/404")}, "expiredUrl": {ExpiredURL: new("https://links.example/x")},
+			"rootUrl": {RootURL: new(bad)}, "notFoundUrl": {NotFoundURL: new("https://go.example.com/404")},
+			"expiredUrl": {ExpiredURL: new("https://links.example/x")},
 		} {
 			if _, err := s.UpdateDomain(t.Context(), somebody, toDomain(own), fields); rejectedBy(err) != field+" own_host" {
 				t.Errorf("%s: %v", field, err)
@@ -169,9 +192,11 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 	"a domain with links stays, and deleted links of one that is gone do": func(t *testing.T, f *Fixture) {
 		o, s := f.Organization(), f.proving(f.Store())
 		d := f.claimDomain(o.ID, "go.example.com", false, true)
-		l, other := f.link(s, o.ID, link.Fields{Domain: &d.Name, Slug: new("a")}), f.link(s, o.ID, link.Fields{Domain: &d.Name, Slug: new("b")})
+		l, other := f.link(s, o.ID, link.Fields{Domain: &d.Name, Slug: new("a")}), f.link(s, o.ID,
+			link.Fields{Domain: &d.Name, Slug: new("b")})
 		_, err := s.DeleteDomain(t.Context(), somebody, toDomain(d))
-		if !errors.Is(err, link.ErrDomainInUse) || apierr.Of(err).Message != "The domain still has links: 2. Delete them, or move them to another host" {
+		if !errors.Is(err, link.ErrDomainInUse) ||
+			apierr.Of(err).Message != "The domain still has links: 2. Delete them, or move them to another host" {
 			t.Errorf("with links: %v", err)
 		}
 		for _, l := range []*link.Link{l, other} {

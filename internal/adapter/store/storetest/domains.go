@@ -78,7 +78,8 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 		o, other := f.Organization(), f.Organization()
 		s := f.proving(f.Store())
 		made, err := s.CreateDomain(t.Context(), somebody, o.ID, "Go.Example.com", true, link.DomainFields{
-			RootURL: new("https://example.com/"), NotFoundURL: new("https://example.com/404"), ExpiredURL: new("https://example.com/410"),
+			RootURL: new("https://example.com/"), NotFoundURL: new("https://example.com/404"),
+			ExpiredURL: new("https://example.com/410"),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +93,8 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 		for _, d := range []*link.Domain{verified, bare} {
 			byID, errID := s.Domain(t.Context(), toDomain(d))
 			byName, errName := f.Store().DomainByHostname(t.Context(), o.ID, d.Name)
-			if diff := cmp.Diff([]*link.Domain{d, d}, []*link.Domain{byID, byName}); diff != "" || errors.Join(errID, errName) != nil {
+			if diff := cmp.Diff([]*link.Domain{d, d}, []*link.Domain{byID, byName}); diff != "" ||
+				errors.Join(errID, errName) != nil {
 				t.Errorf("%s: %v, (-want +got):\n%s", d.Name, errors.Join(errID, errName), diff)
 			}
 		}
@@ -100,25 +102,32 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 		if diff := cmp.Diff([]*link.Domain{verified, bare}, all); diff != "" || err != nil {
 			t.Errorf("ListDomains() = %v, (-want +got):\n%s", err, diff)
 		}
-		if rest, err := s.ListDomains(t.Context(), o.ID, verified.ID, 1); len(rest) != 1 || rest[0].ID != bare.ID || err != nil {
+		if rest, err := s.ListDomains(t.Context(), o.ID, verified.ID, 1); len(rest) != 1 ||
+			rest[0].ID != bare.ID || err != nil {
 			t.Errorf("the second page is %v, %v", rest, err)
 		}
-		for _, target := range []managed.Target{{OrganizationID: other.ID, Ref: made.ID}, {OrganizationID: o.ID, Ref: "dom_none"}} {
+		for _, target := range []managed.Target{
+			{OrganizationID: other.ID, Ref: made.ID}, {OrganizationID: o.ID, Ref: "dom_none"},
+		} {
 			if _, err := s.Domain(t.Context(), target); !errors.Is(err, link.ErrDomainNotFound) {
 				t.Errorf("%+v: %v", target, err)
 			}
 		}
-		if serving, err := f.Store().ServingHosts(t.Context(), []string{"go.example.com", "bare.example.com", "x.example"}); !slices.Equal(serving, []string{"go.example.com"}) || err != nil {
+		if serving, err := f.Store().ServingHosts(t.Context(), []string{
+			"go.example.com", "bare.example.com", "x.example",
+		}); !slices.Equal(serving, []string{"go.example.com"}) || err != nil {
 			t.Errorf("ServingHosts() = %v, %v", serving, err)
 		}
 	},
 	"an organization has a hostname once, and as many domains as it may": func(t *testing.T, f *Fixture) {
 		o, s := f.Organization(), f.proving(f.Store())
 		f.claimDomain(o.ID, "go.example.com", false, false)
-		if _, err := s.CreateDomain(t.Context(), somebody, o.ID, "GO.example.com.", false, link.DomainFields{}); !errors.Is(err, link.ErrHostnameClaimed) {
+		if _, err := s.CreateDomain(t.Context(), somebody, o.ID, "GO.example.com.", false,
+			link.DomainFields{}); !errors.Is(err, link.ErrHostnameClaimed) {
 			t.Errorf("the same hostname again: %v", err)
 		}
-		if _, err := s.CreateDomain(t.Context(), somebody, "org_none", "x.example", false, link.DomainFields{}); !errors.Is(err, org.ErrNotFound) {
+		if _, err := s.CreateDomain(t.Context(), somebody, "org_none", "x.example", false,
+			link.DomainFields{}); !errors.Is(err, org.ErrNotFound) {
 			t.Errorf("of no organization: %v", err)
 		}
 		for i := range link.MaxDomains - 1 {
@@ -128,7 +137,8 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 		if !errors.Is(err, link.ErrTooMany) || apierr.Of(err).Message != "An organization may have 100 domains" {
 			t.Errorf("one more: %v", err)
 		}
-		if _, err := s.CreateDomain(t.Context(), somebody, o.ID, "go.example.com", false, link.DomainFields{}); !errors.Is(err, link.ErrHostnameClaimed) {
+		if _, err := s.CreateDomain(t.Context(), somebody, o.ID, "go.example.com", false,
+			link.DomainFields{}); !errors.Is(err, link.ErrHostnameClaimed) {
 			t.Errorf("the same hostname when there are enough: %v", err)
 		}
 	},
@@ -136,7 +146,8 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 		o, other, third := f.Organization(), f.Organization(), f.Organization()
 		s := f.proving(f.Store())
 		own := f.claimDomain(o.ID, "go.example.com", false, true)
-		claim, late := f.claimDomain(other.ID, "go.example.com", false, false), f.claimDomain(third.ID, "go.example.com", false, false)
+		claim, late := f.claimDomain(other.ID, "go.example.com", false, false), f.claimDomain(third.ID,
+			"go.example.com", false, false)
 		if _, err := s.VerifyDomain(t.Context(), somebody, toDomain(claim)); !errors.Is(err, link.ErrHostnameVerified) {
 			t.Errorf("one that is verified elsewhere: %v", err)
 		}
@@ -148,7 +159,8 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 		if err != nil || taken.Status != link.DomainVerified {
 			t.Errorf("one that fails elsewhere: %+v, %v", taken, err)
 		}
-		if got := f.domainNow(own); got.Status != link.DomainPending || got.Version != 4 || got.Problem == "" || got.BadDays != 0 {
+		if got := f.domainNow(own); got.Status != link.DomainPending || got.Version != 4 ||
+			got.Problem == "" || got.BadDays != 0 {
 			t.Errorf("the other one is %+v", got)
 		}
 		entry := f.entryOf(o.ID, "linkDomain.lost")
@@ -156,7 +168,8 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("it was taken by %+v, who is for nobody else to know", entry.By.Actor)
 		}
 		f.delete(other.ID, Start)
-		if won, err := s.VerifyDomain(t.Context(), somebody, toDomain(late)); err != nil || won.Status != link.DomainVerified {
+		if won, err := s.VerifyDomain(t.Context(), somebody, toDomain(late)); err != nil ||
+			won.Status != link.DomainVerified {
 			t.Errorf("one of a deleted organization: %+v, %v", won, err)
 		}
 	},
@@ -216,7 +229,8 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 			if diff := cmp.Diff([]link.Change{{}}, changes); diff != "" {
 				t.Errorf("%s: changes (-want +got):\n%s", step.action, diff)
 			}
-			if len(announced) != 1 || announced[0].Kind != control.Link || announced[0].ID != d.ID || len(announced[0].Refs) != 0 {
+			if len(announced) != 1 || announced[0].Kind != control.Link || announced[0].ID != d.ID ||
+				len(announced[0].Refs) != 0 {
 				t.Errorf("%s: change events %+v", step.action, announced)
 			}
 			f.entryOf(o.ID, step.action)
@@ -234,7 +248,8 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		for _, next := range []*link.Domain{&is, &looked} {
-			if err := f.Store().SaveDomain(t.Context(), somebody, managed.Updated, d, next); !errors.Is(err, managed.ErrChanged) {
+			if err := f.Store().SaveDomain(t.Context(), somebody,
+				managed.Updated, d, next); !errors.Is(err, managed.ErrChanged) {
 				t.Errorf("the second one: %v", err)
 			}
 		}
@@ -256,7 +271,8 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 				t.Errorf("due at %s: %v, want %v, %v", at, ids, want, err)
 			}
 		}
-		if due, err := store.DueDomains(t.Context(), day.Add(time.Hour), 1); len(due) != 1 || due[0].ID != first.ID || err != nil {
+		if due, err := store.DueDomains(t.Context(), day.Add(time.Hour), 1); len(due) != 1 ||
+			due[0].ID != first.ID || err != nil {
 			t.Errorf("one of them: %v, %v", due, err)
 		}
 		if n, err := store.CountDomains(t.Context(), link.DomainFailing); n != 1 || err != nil {

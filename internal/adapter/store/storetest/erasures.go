@@ -53,7 +53,8 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 		if open, err := s.OpenErasures(t.Context(), 10); err != nil || len(open) != 1 {
 			t.Errorf("%d are open, %v", len(open), err)
 		}
-		e.State, e.DoneAt, e.Deleted, e.Failures = erasure.Done, kept(Start.Add(time.Minute)), map[string]int64{"events": 7}, 0
+		e.State, e.DoneAt, e.Deleted, e.Failures = erasure.Done, kept(Start.Add(time.Minute)), map[string]int64{"events": 7},
+			0
 		for range 2 {
 			if err := s.SaveErasure(t.Context(), e, Start); err != nil {
 				t.Fatal(err)
@@ -131,7 +132,8 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 		if found, err := s.DeletedWebsites(t.Context(), deleted, 10); err != nil || len(found) != 0 {
 			t.Errorf("%d websites are found again, %v", len(found), err)
 		}
-		if err := s.CreateErasure(t.Context(), audit.BySystem(), anErasure("era_2", o.ID, w.ID, tombstone.Website)); err == nil {
+		if err := s.CreateErasure(t.Context(), audit.BySystem(),
+			anErasure("era_2", o.ID, w.ID, tombstone.Website)); err == nil {
 			t.Error("a website has two erasures")
 		}
 		e.State, e.DoneAt = erasure.Done, kept(Start)
@@ -147,7 +149,8 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 		if _, err := s.KeyByID(t.Context(), key.ID); err == nil {
 			t.Error("a key of the website is there still")
 		}
-		entries, err := s.AuditEntries(t.Context(), audit.Filter{OrganizationID: w.OrganizationID, ResourceID: w.ID, Action: "website.purged"})
+		entries, err := s.AuditEntries(t.Context(),
+			audit.Filter{OrganizationID: w.OrganizationID, ResourceID: w.ID, Action: "website.purged"})
 		if err != nil || len(entries) != 1 || entries[0].ResourceName != w.Name {
 			t.Errorf("entries of the audit: %+v, %v", entries, err)
 		}

@@ -16,7 +16,9 @@ import (
 func (f *Fixture) segment(s *flag.Service, organizationID, websiteID, key string) *flag.Segment {
 	f.tb.Helper()
 	defer nextMillisecond()
-	g, err := s.CreateSegment(f.tb.Context(), somebody, flag.Spec{OrganizationID: organizationID, WebsiteID: websiteID, Key: key}, flag.SegmentFields{UserIDs: &[]string{"u"}})
+	g, err := s.CreateSegment(f.tb.Context(), somebody,
+		flag.Spec{OrganizationID: organizationID, WebsiteID: websiteID, Key: key},
+		flag.SegmentFields{UserIDs: &[]string{"u"}})
 	if err != nil {
 		f.tb.Fatal(err)
 	}
@@ -39,7 +41,8 @@ func (f *Fixture) has(s *flag.Service, of *flag.Flag, g *flag.Segment) bool {
 	_, errFlag := s.Get(f.tb.Context(), toFlag(of))
 	_, errSegment := s.Segment(f.tb.Context(), toSegment(g))
 	listed, errList := s.List(f.tb.Context(), flag.Filter{OrganizationID: of.OrganizationID, WebsiteID: of.WebsiteID})
-	if gone := errors.Is(errFlag, flag.ErrNotFound); gone != errors.Is(errSegment, flag.ErrSegmentNotFound) || errList != nil {
+	if gone := errors.Is(errFlag,
+		flag.ErrNotFound); gone != errors.Is(errSegment, flag.ErrSegmentNotFound) || errList != nil {
 		f.tb.Errorf("the flag: %v, the segment: %v, the list: %v", errFlag, errSegment, errList)
 	} else if of.WebsiteID != "" && gone != (len(listed) == 0) {
 		f.tb.Errorf("gone: %t, listed: %d", gone, len(listed))
@@ -48,7 +51,9 @@ func (f *Fixture) has(s *flag.Service, of *flag.Flag, g *flag.Segment) bool {
 }
 
 var flagOwnerTests = map[string]func(*testing.T, *Fixture){
-	"flags of a deleted website are not found until it is restored, and go with it for good": func(t *testing.T, f *Fixture) {
+	"flags of a deleted website are not found until it is restored, and go with it for good": func(
+		t *testing.T, f *Fixture,
+	) {
 		s, o, sites := f.flags(), f.Organization(), f.sites()
 		w := f.Website(o.ID)
 		base := f.flag(s, o.ID, "", "base")
@@ -71,7 +76,10 @@ var flagOwnerTests = map[string]func(*testing.T, *Fixture){
 		if _, err := sites.Delete(t.Context(), somebody, site(w)); err != nil {
 			t.Fatal(err)
 		}
-		e := &erasure.Erasure{ID: "ers_1", OrganizationID: o.ID, OwnerID: w.ID, Kind: tombstone.Website, Before: Start, State: erasure.Requested, RequestedAt: Start}
+		e := &erasure.Erasure{
+			ID: "ers_1", OrganizationID: o.ID, OwnerID: w.ID, Kind: tombstone.Website, Before: Start, State: erasure.Requested,
+			RequestedAt: Start,
+		}
 		if err := f.Store().CreateErasure(t.Context(), somebody, e); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +133,9 @@ var flagOwnerTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("its segment: %v", err)
 		}
 	},
-	"flags of a deleted organization are not found until it is restored, and go with it for good": func(t *testing.T, f *Fixture) {
+	"flags of a deleted organization are not found until it is restored, and go with it for good": func(
+		t *testing.T, f *Fixture,
+	) {
 		s, o := f.flags(), f.Organization()
 		of, g := f.flag(s, o.ID, "", "nav"), f.segment(s, o.ID, "", "staff")
 		f.delete(o.ID, Start)
@@ -153,7 +163,8 @@ var flagOwnerTests = map[string]func(*testing.T, *Fixture){
 		w := f.Website(o.ID)
 		shared := f.segment(s, o.ID, "", "staff")
 		rules := &[]flageval.Rule{{
-			Conditions: &flageval.Conditions{All: []flageval.Condition{{Op: flageval.OpInSegment, Values: []any{"staff"}}}}, Serve: flageval.Serve{Variant: "on"},
+			Conditions: &flageval.Conditions{All: []flageval.Condition{{Op: flageval.OpInSegment, Values: []any{"staff"}}}},
+			Serve:      flageval.Serve{Variant: "on"},
 		}}
 		asks := f.flag(s, o.ID, w.ID, "nav")
 		if _, err := s.Update(t.Context(), somebody, toFlag(asks), flag.Fields{Rules: rules}); err != nil {

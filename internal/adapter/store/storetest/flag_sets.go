@@ -131,15 +131,18 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 		if is.Find("", "a").Record != first.Find("", "a").Record || is.Segments[0] != first.Segments[0] {
 			t.Error("what did not change is read again")
 		}
-		if now := is.Find("", "b").Record; !now.Definition.Active || now.Version != b.Version+1 || len(now.Definition.Variants) == 0 {
+		if now := is.Find("", "b").Record; !now.Definition.Active || now.Version != b.Version+1 ||
+			len(now.Definition.Variants) == 0 {
 			t.Errorf("what changed is %+v", now)
 		}
 		// Of a set that lacks some of them, all is read where their definitions were left out.
 		for what, held := range map[string]*flagset.Set{
-			"flags": f.made(o.ID, is, nil, is.Segments), "segments": f.made(o.ID, is, []*flag.Flag{is.Find("", "b").Record}, nil),
+			"flags":    f.made(o.ID, is, nil, is.Segments),
+			"segments": f.made(o.ID, is, []*flag.Flag{is.Find("", "b").Record}, nil),
 		} {
 			all := f.setNextTo(o.ID, held)
-			if all.Find("", "a").ID != a.ID || len(all.Find("", "a").Definition.Variants) == 0 || len(all.Segments) != 1 || all.Segments[0].ID != g.ID {
+			if all.Find("", "a").ID != a.ID || len(all.Find("", "a").Definition.Variants) == 0 || len(all.Segments) != 1 ||
+				all.Segments[0].ID != g.ID {
 				t.Errorf("next to a set without its %s: %+v", what, all)
 			}
 		}
@@ -220,13 +223,9 @@ var flagSetTests = map[string]func(*testing.T, *Fixture){
 // setNextTo is an organization's set, read next to one that is held.
 func (f *Fixture) setNextTo(id string, held *flagset.Set) *flagset.Set {
 	f.tb.Helper()
-	c, err := f.Store().FlagSet(f.tb.Context(), id, held)
-	if err != nil {
-		f.tb.Fatal(err)
-	}
-	s, err := flagset.Renew(held, id, c.Mark, c.Flags, c.Segments)
-	if err != nil {
-		f.tb.Fatal(err)
+	s := f.livingSet(id, held)
+	if s == nil {
+		f.tb.Fatalf("organization %s has no set", id)
 	}
 	return s
 }

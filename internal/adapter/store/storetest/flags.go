@@ -38,7 +38,8 @@ func (f *Fixture) flagsUpTo(caps flag.Caps) *flag.Service {
 func (f *Fixture) flag(s *flag.Service, organizationID, websiteID, key string, needs ...string) *flag.Flag {
 	f.tb.Helper()
 	defer nextMillisecond()
-	made, err := s.Create(f.tb.Context(), somebody, flag.Spec{OrganizationID: organizationID, WebsiteID: websiteID, Key: key, Type: flag.Boolean},
+	made, err := s.Create(f.tb.Context(), somebody,
+		flag.Spec{OrganizationID: organizationID, WebsiteID: websiteID, Key: key, Type: flag.Boolean},
 		flag.Fields{Prerequisites: needed(needs...)})
 	if err != nil {
 		f.tb.Fatal(err)
@@ -76,7 +77,8 @@ func (f *Fixture) switched(s *flag.Service, of *flag.Flag, action managed.Action
 func fullRules(t *testing.T) *[]flageval.Rule {
 	t.Helper()
 	var rules []flageval.Rule
-	if err := json.Unmarshal([]byte(`[{"id":"r1","name":"n","enabled":false,"schedule":{"startsAt":"2026-01-02T03:04:05.678Z"},
+	if err := json.Unmarshal(
+		[]byte(`[{"id":"r1","name":"n","enabled":false,"schedule":{"startsAt":"2026-01-02T03:04:05.678Z"},
 		"conditions":{"any":[{"all":[{"attribute":"plan","op":"in","values":["a",1.5,true],"negate":true}]},{"op":"inSegment","values":["staff"]}]},
 		"serve":{"rollout":{"variant":"b","percentage":12.345,"bucketBy":"attr:x","seed":"s","onMiss":"stop"}},
 		"progressive":{"from":1,"to":99.5,"startsAt":"2026-01-02T03:04:05Z","endsAt":"2026-02-02T03:04:05Z"}},
@@ -90,24 +92,34 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 	"a flag is read back by its id and key, and so is each of its versions": func(t *testing.T, f *Fixture) {
 		s, o := f.flags(), f.Organization()
 		w := f.Website(o.ID)
-		segment, err := s.CreateSegment(t.Context(), somebody, flag.Spec{OrganizationID: o.ID, WebsiteID: w.ID, Key: "staff"}, flag.SegmentFields{
-			Name: new("Staff"), Description: new(awkward), UserIDs: &[]string{awkward}, Emails: &[]string{"a@example.com"},
-			Conditions: &flageval.Conditions{All: []flageval.Condition{{Attribute: "plan", Op: flageval.OpEq, Values: []any{awkward}}}},
-		})
+		segment, err := s.CreateSegment(t.Context(), somebody,
+			flag.Spec{OrganizationID: o.ID, WebsiteID: w.ID, Key: "staff"}, flag.SegmentFields{
+				Name: new("Staff"), Description: new(awkward), UserIDs: &[]string{awkward}, Emails: &[]string{"a@example.com"},
+				Conditions: &flageval.Conditions{
+					All: []flageval.Condition{{Attribute: "plan", Op: flageval.OpEq, Values: []any{awkward}}},
+				},
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.flag(s, o.ID, "", "base")
-		full, err := s.Create(t.Context(), somebody, flag.Spec{OrganizationID: o.ID, WebsiteID: w.ID, Key: "full.flag-1_x", Type: flag.JSON}, flag.Fields{
-			Name: new("Full"), Description: new(awkward), Visibility: new(flag.Server), Tags: &[]string{"b", `ü '"%_\`}, Owner: new(awkward),
-			StaleAfterDays: new(30), Exposures: &flag.Exposures{Mode: flag.ExposeAll, SamplePercent: 7},
-			Variants: &[]flageval.Variant{
-				{Key: "a", Value: json.RawMessage(`{"z":1,"a":[1,2.50,"x"]}`), Payload: json.RawMessage(`"p"`), Description: "d"}, {Key: "b", Value: json.RawMessage(`null`)},
-			},
-			DefaultVariant: new("a"), OffVariant: new("b"), Schedule: &flageval.Schedule{StartsAt: Start, EndsAt: Start.Add(time.Hour)},
-			Prerequisites: needed("base"), Targets: &[]flageval.Target{{Variant: "a", UserIDs: []string{awkward}, Emails: []string{"b@example.com"}}},
-			Rules: fullRules(t), Environments: &map[string]flageval.Override{"dev": {Active: new(true), Rules: &[]flageval.Rule{}, DefaultVariant: new("b")}},
-		})
+		full, err := s.Create(t.Context(), somebody,
+			flag.Spec{OrganizationID: o.ID, WebsiteID: w.ID, Key: "full.flag-1_x", Type: flag.JSON}, flag.Fields{
+				Name: new("Full"), Description: new(awkward), Visibility: new(flag.Server), Tags: &[]string{"b", `ü '"%_\`},
+				Owner:          new(awkward),
+				StaleAfterDays: new(30), Exposures: &flag.Exposures{Mode: flag.ExposeAll, SamplePercent: 7},
+				Variants: &[]flageval.Variant{
+					{Key: "a", Value: json.RawMessage(`{"z":1,"a":[1,2.50,"x"]}`), Payload: json.RawMessage(`"p"`), Description: "d"},
+					{Key: "b", Value: json.RawMessage(`null`)},
+				},
+				DefaultVariant: new("a"), OffVariant: new("b"),
+				Schedule:      &flageval.Schedule{StartsAt: Start, EndsAt: Start.Add(time.Hour)},
+				Prerequisites: needed("base"),
+				Targets:       &[]flageval.Target{{Variant: "a", UserIDs: []string{awkward}, Emails: []string{"b@example.com"}}},
+				Rules:         fullRules(t), Environments: &map[string]flageval.Override{
+					"dev": {Active: new(true), Rules: &[]flageval.Rule{}, DefaultVariant: new("b")},
+				},
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +136,8 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 		if got, err := s.Segment(t.Context(), toSegment(segment)); err != nil || !cmp.Equal(segment, got) {
 			t.Errorf("the segment: %v (-want +got):\n%s", err, cmp.Diff(segment, got))
 		}
-		changed, err := s.Update(t.Context(), somebody, toFlag(full), flag.Fields{Rules: &[]flageval.Rule{}, Description: new("")})
+		changed, err := s.Update(t.Context(), somebody, toFlag(full),
+			flag.Fields{Rules: &[]flageval.Rule{}, Description: new("")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +156,9 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 				t.Errorf("%+v: %v, want %v", target, err, flag.ErrNotFound)
 			}
 		}
-		if _, err := s.Get(t.Context(), flag.Target{Target: managed.Target{OrganizationID: o.ID, Ref: full.ID}, Reach: "web_other"}); !errors.Is(err, flag.ErrNotCovered) {
+		if _, err := s.Get(t.Context(), flag.Target{
+			Target: managed.Target{OrganizationID: o.ID, Ref: full.ID}, Reach: "web_other",
+		}); !errors.Is(err, flag.ErrNotCovered) {
 			t.Errorf("by who reaches another website: %v", err)
 		}
 	},
@@ -158,18 +173,22 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 				}
 			}
 			for i, want := range []error{nil, flag.ErrSegmentKeyTaken} {
-				if _, err := s.CreateSegment(t.Context(), somebody, spec, flag.SegmentFields{UserIDs: &[]string{"u"}}); !errors.Is(err, want) {
+				if _, err := s.CreateSegment(t.Context(), somebody, spec,
+					flag.SegmentFields{UserIDs: &[]string{"u"}}); !errors.Is(err, want) {
 					t.Errorf("segment %d of %q: %v, want %v", i, site, err, want)
 				}
 			}
 		}
 		f.flag(s, o.ID, "", "nav") // another one
 		for site, want := range map[string]error{foreign.ID: website.ErrNotFound, "web_none": website.ErrNotFound} {
-			if _, err := s.Create(t.Context(), somebody, flag.Spec{OrganizationID: o.ID, WebsiteID: site, Key: "x", Type: flag.Boolean}, flag.Fields{}); !errors.Is(err, want) {
+			if _, err := s.Create(t.Context(), somebody,
+				flag.Spec{OrganizationID: o.ID, WebsiteID: site, Key: "x", Type: flag.Boolean},
+				flag.Fields{}); !errors.Is(err, want) {
 				t.Errorf("of website %s: %v, want %v", site, err, want)
 			}
 		}
-		if _, err := s.Create(t.Context(), somebody, flag.Spec{OrganizationID: "org_none", Key: "x", Type: flag.Boolean}, flag.Fields{}); !errors.Is(err, org.ErrNotFound) {
+		if _, err := s.Create(t.Context(), somebody, flag.Spec{OrganizationID: "org_none", Key: "x", Type: flag.Boolean},
+			flag.Fields{}); !errors.Is(err, org.ErrNotFound) {
 			t.Errorf("of no organization: %v", err)
 		}
 	},
@@ -178,7 +197,8 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 		first := f.flag(s, o.ID, "", "a")
 		f.flag(s, o.ID, f.Website(o.ID).ID, "b")
 		create := func() error {
-			_, err := s.Create(t.Context(), somebody, flag.Spec{OrganizationID: o.ID, Key: "c", Type: flag.Boolean}, flag.Fields{})
+			_, err := s.Create(t.Context(), somebody,
+				flag.Spec{OrganizationID: o.ID, Key: "c", Type: flag.Boolean}, flag.Fields{})
 			return err
 		}
 		f.switched(s, first, flag.Archiving)
@@ -193,7 +213,8 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 		}
 		for i, want := range []error{nil, managed.ErrTooMany} {
 			spec := flag.Spec{OrganizationID: o.ID, Key: fmt.Sprint("s", i)}
-			if _, err := s.CreateSegment(t.Context(), somebody, spec, flag.SegmentFields{UserIDs: &[]string{"u"}}); !errors.Is(err, want) {
+			if _, err := s.CreateSegment(t.Context(), somebody, spec,
+				flag.SegmentFields{UserIDs: &[]string{"u"}}); !errors.Is(err, want) {
 				t.Errorf("segment %d: %v, want %v", i, err, want)
 			}
 		}
@@ -247,7 +268,8 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("%d were made: %v", made, errs)
 		}
 	},
-	"each change of flags and segments raises the set's version, is announced and audited, and one that changes nothing is not": func(t *testing.T, f *Fixture) {
+	"each change of flags and segments raises the set's version, is announced and audited, and one that changes " +
+		"nothing is not": func(t *testing.T, f *Fixture) {
 		s, o := f.flags(), f.Organization()
 		want := int64(0)
 		raised := func(after string, action string, more int64) {
@@ -259,7 +281,8 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 				t.Errorf("after %s: %v, marks (-want +got):\n%s", after, err, diff)
 			}
 			announced := f.announced()
-			if last := announced[len(announced)-1]; last.Kind != control.Flags || last.ID != o.ID || last.OrganizationID != o.ID || last.Version != want || last.State != "" {
+			if last := announced[len(announced)-1]; last.Kind != control.Flags || last.ID != o.ID ||
+				last.OrganizationID != o.ID || last.Version != want || last.State != "" {
 				t.Errorf("after %s: change events %+v", after, last)
 			}
 			if entry := f.entryOf(o.ID, action); entry.ResourceID == "" {
@@ -268,14 +291,19 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 		}
 		a := f.flag(s, o.ID, "", "a")
 		raised("a flag is made", "flag.created", 1)
-		if _, err := s.Update(t.Context(), somebody, toFlag(a), flag.Fields{Owner: new("ann"), Targets: &[]flageval.Target{{Variant: "on", Emails: []string{"secret@example.com"}}}}); err != nil {
+		if _, err := s.Update(t.Context(), somebody, toFlag(a), flag.Fields{
+			Owner: new("ann"), Targets: &[]flageval.Target{{Variant: "on", Emails: []string{"secret@example.com"}}},
+		}); err != nil {
 			t.Fatal(err)
 		}
 		raised("it is changed", "flag.updated", 1)
-		if diff := cmp.Diff(map[string]audit.Change{"owner": {To: "ann"}, "targets": {To: audit.Masked}, "defaultVariant": {From: "on", To: "off"}}, f.entryOf(o.ID, "flag.updated").Changes); diff != "" {
+		if diff := cmp.Diff(map[string]audit.Change{
+			"owner": {To: "ann"}, "targets": {To: audit.Masked}, "defaultVariant": {From: "on", To: "off"},
+		}, f.entryOf(o.ID, "flag.updated").Changes); diff != "" {
 			t.Errorf("the entry (-want +got):\n%s", diff)
 		}
-		if same, err := s.Update(t.Context(), somebody, toFlag(a), flag.Fields{Owner: new("ann")}); err != nil || same.Version != 2 {
+		if same, err := s.Update(t.Context(), somebody, toFlag(a),
+			flag.Fields{Owner: new("ann")}); err != nil || same.Version != 2 {
 			t.Errorf("a change that changes nothing: %+v, %v", same, err)
 		}
 		raised("nothing is changed", "flag.updated", 0)
@@ -285,7 +313,8 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		raised("it is deleted", "flag.deleted", 1)
-		g, err := s.CreateSegment(t.Context(), somebody, flag.Spec{OrganizationID: o.ID, Key: "g"}, flag.SegmentFields{UserIDs: &[]string{"u"}})
+		g, err := s.CreateSegment(t.Context(), somebody, flag.Spec{OrganizationID: o.ID, Key: "g"},
+			flag.SegmentFields{UserIDs: &[]string{"u"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,13 +336,16 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 				t.Fatal(err)
 			}
 		}
-		for number, want := range map[int64]error{1: flag.ErrVersionNotFound, 2: nil, flag.KeptVersions + 1: nil, flag.KeptVersions + 2: flag.ErrVersionNotFound} {
+		for number, want := range map[int64]error{
+			1: flag.ErrVersionNotFound, 2: nil, flag.KeptVersions + 1: nil, flag.KeptVersions + 2: flag.ErrVersionNotFound,
+		} {
 			if was, err := s.Was(t.Context(), toFlag(a), number); !errors.Is(err, want) || err == nil && was.Version != number {
 				t.Errorf("version %d: %+v, %v, want %v", number, was, err, want)
 			}
 		}
 		page, err := s.Versions(t.Context(), toFlag(a), 4, 10)
-		if err != nil || len(page) != 2 || page[0].Number != 3 || page[1].Number != 2 || page[0].ActorID != somebody.Actor.ID ||
+		if err != nil || len(page) != 2 || page[0].Number != 3 || page[1].Number != 2 ||
+			page[0].ActorID != somebody.Actor.ID ||
 			page[0].Action != managed.Updated || !slices.Equal(page[0].Changed, []string{"owner"}) {
 			t.Errorf("those before 4: %+v, %v", page, err)
 		}
@@ -334,7 +366,9 @@ var flagTests = map[string]func(*testing.T, *Fixture){
 			if i == 3 {
 				f.switched(s, made, flag.Archiving)
 			}
-			if _, err := s.CreateSegment(t.Context(), somebody, flag.Spec{OrganizationID: o.ID, WebsiteID: site, Key: fmt.Sprint("seg", i)}, flag.SegmentFields{UserIDs: &[]string{"u"}}); err != nil {
+			if _, err := s.CreateSegment(t.Context(), somebody,
+				flag.Spec{OrganizationID: o.ID, WebsiteID: site, Key: fmt.Sprint("seg", i)},
+				flag.SegmentFields{UserIDs: &[]string{"u"}}); err != nil {
 				t.Fatal(err)
 			}
 		}

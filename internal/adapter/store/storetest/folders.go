@@ -32,15 +32,22 @@ var folderTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("restoring beyond the limit = %v, want %v", err, link.ErrTooMany)
 		}
 		store, other := f.Store(), f.Organization()
-		tagged := &link.Link{Record: managed.New("lnk", other.ID, "", Start), Slug: "tagged", URL: "https://example.com", RedirectStatus: 302, Tags: []string{"a", "b"}}
-		if err := store.CreateLink(t.Context(), somebody, tagged, link.Caps{Links: 9, Tags: 1}); !errors.Is(err, link.ErrTooMany) {
+		tagged := &link.Link{
+			Record: managed.New("lnk", other.ID, "", Start), Slug: "tagged", URL: "https://example.com", RedirectStatus: 302,
+			Tags: []string{"a", "b"},
+		}
+		if err := store.CreateLink(t.Context(), somebody, tagged,
+			link.Caps{Links: 9, Tags: 1}); !errors.Is(err, link.ErrTooMany) {
 			t.Errorf("one more tag = %v, want %v", err, link.ErrTooMany)
 		}
 		if err := store.CreateLink(t.Context(), somebody, tagged, link.Caps{Links: 9, Tags: 2}); err != nil {
 			t.Errorf("as many tags as there may be: %v", err)
 		}
 		for tags, want := range map[string]error{"a": nil, "c": link.ErrTooMany, "a b": nil, "b c": link.ErrTooMany} {
-			another := &link.Link{Record: managed.New("lnk", other.ID, "", Start), Slug: "with-" + strings.ReplaceAll(tags, " ", "-"), URL: "https://example.com", RedirectStatus: 302, Tags: strings.Fields(tags)}
+			another := &link.Link{
+				Record: managed.New("lnk", other.ID, "", Start), Slug: "with-" + strings.ReplaceAll(tags, " ", "-"),
+				URL: "https://example.com", RedirectStatus: 302, Tags: strings.Fields(tags),
+			}
 			if err := store.CreateLink(t.Context(), somebody, another, link.Caps{Links: 9, Tags: 2}); !errors.Is(err, want) {
 				t.Errorf("another link with the tags %s: %v, want %v", tags, err, want)
 			}
@@ -65,7 +72,8 @@ var folderTests = map[string]func(*testing.T, *Fixture){
 		if _, err := s.CreateFolder(t.Context(), somebody, other.ID, "Ads"); err != nil {
 			t.Errorf("another organization's: %v", err)
 		}
-		if _, err := s.Create(t.Context(), somebody, other.ID, link.Fields{URL: new("https://example.com"), FolderID: &folder.ID}); !errors.Is(err, link.ErrFolderNotFound) {
+		if _, err := s.Create(t.Context(), somebody, other.ID,
+			link.Fields{URL: new("https://example.com"), FolderID: &folder.ID}); !errors.Is(err, link.ErrFolderNotFound) {
 			t.Errorf("a link in another organization's folder = %v, want %v", err, link.ErrFolderNotFound)
 		}
 		in := f.link(s, o.ID, link.Fields{Slug: new("inside"), FolderID: &folder.ID})

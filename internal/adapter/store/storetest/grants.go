@@ -58,9 +58,12 @@ var grantTests = map[string]func(*testing.T, *Fixture){
 		f.member(o.ID, "usr_b", org.RoleOwner)
 		f.finds("as admin", g, audit.Standing{Good: true, Role: "admin"})
 		f.finds("for the own account", audit.Grant{UserID: u.ID, SessionID: "ses_a"}, audit.Standing{Good: true})
-		f.finds("with another one's session", audit.Grant{OrganizationID: o.ID, UserID: "usr_b", SessionID: "ses_a"}, audit.Standing{Role: "owner"})
-		f.finds("in another organization", audit.Grant{OrganizationID: f.Organization().ID, UserID: u.ID, SessionID: "ses_a"}, audit.Standing{Good: true})
-		f.finds("in none", audit.Grant{OrganizationID: "org_none", UserID: u.ID, SessionID: "ses_a"}, audit.Standing{Good: true})
+		f.finds("with another one's session", audit.Grant{OrganizationID: o.ID, UserID: "usr_b", SessionID: "ses_a"},
+			audit.Standing{Role: "owner"})
+		f.finds("in another organization", audit.Grant{OrganizationID: f.Organization().ID, UserID: u.ID, SessionID: "ses_a"},
+			audit.Standing{Good: true})
+		f.finds("in none", audit.Grant{OrganizationID: "org_none", UserID: u.ID, SessionID: "ses_a"},
+			audit.Standing{Good: true})
 		if _, err := s.SetRole(t.Context(), somebody, o.ID, u.ID, org.RoleViewer, Start, anyRole); err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +102,8 @@ var grantTests = map[string]func(*testing.T, *Fixture){
 		f.finds("with the old secret, after its grace", g, audit.Standing{Scopes: good.Scopes})
 		g.KeyHash = rotated.Hash
 		f.finds("with the new secret", g, good)
-		if _, err := f.keys().Update(t.Context(), somebody, target(k), apikey.Patch{IPAllow: &[]string{"192.0.2.0/24"}}); err != nil {
+		if _, err := f.keys().Update(t.Context(), somebody, target(k),
+			apikey.Patch{IPAllow: &[]string{"192.0.2.0/24"}}); err != nil {
 			t.Fatal(err)
 		}
 		f.finds("from an address that is not its own", g, audit.Standing{Scopes: good.Scopes})
@@ -114,7 +118,9 @@ var grantTests = map[string]func(*testing.T, *Fixture){
 		s, o := f.Store(), f.Organization()
 		by := somebody
 		by.Grant = &audit.Grant{OrganizationID: o.ID, Judge: func(audit.Standing) error { return errJudged }}
-		if err := s.AddMember(t.Context(), by, &org.Member{OrganizationID: o.ID, UserID: f.User("usr_a", "a@example.com").ID, Role: org.RoleViewer}); !errors.Is(err, errJudged) {
+		if err := s.AddMember(t.Context(), by, &org.Member{
+			OrganizationID: o.ID, UserID: f.User("usr_a", "a@example.com").ID, Role: org.RoleViewer,
+		}); !errors.Is(err, errJudged) {
 			t.Errorf("AddMember() = %v, want %v", err, errJudged)
 		}
 		if err := s.Remember(t.Context(), audit.New(by, o.ID, "events", "exported", Start)); !errors.Is(err, errJudged) {

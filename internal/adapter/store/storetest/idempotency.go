@@ -46,7 +46,8 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 		db := f.database()
 		defer db.Close()
 		var key, sealed []byte
-		if err := db.QueryRowContext(t.Context(), "SELECT key_hash, sealed FROM idempotent_calls").Scan(&key, &sealed); err != nil {
+		if err := db.QueryRowContext(t.Context(), "SELECT key_hash, sealed FROM idempotent_calls").Scan(
+			&key, &sealed); err != nil {
 			t.Fatal(err)
 		}
 		if bytes.Contains(sealed, []byte("s3cret")) || bytes.Contains(key, []byte("once")) {
@@ -80,7 +81,8 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 		}
 		c := creation()
 		c.Credential = "another session"
-		if _, _, err := k.Begin(t.Context(), c); !apierr.Is(err, apierr.Conflict) || !strings.Contains(err.Error(), "another credential") {
+		if _, _, err := k.Begin(t.Context(), c); !apierr.Is(err, apierr.Conflict) ||
+			!strings.Contains(err.Error(), "another credential") {
 			t.Errorf("another credential: %v", err)
 		}
 	},
@@ -90,11 +92,13 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		begin(t, k, creation())
-		if _, _, err := k.Begin(t.Context(), creation()); !apierr.Is(err, apierr.Conflict) || !strings.Contains(err.Error(), "still runs") {
+		if _, _, err := k.Begin(t.Context(), creation()); !apierr.Is(err, apierr.Conflict) ||
+			!strings.Contains(err.Error(), "still runs") {
 			t.Errorf("while it runs: %v", err)
 		}
 		f.Clock.Set(Start.Add(time.Minute))
-		if _, _, err := k.Begin(t.Context(), creation()); !apierr.Is(err, apierr.Conflict) || !strings.Contains(err.Error(), "cut off") {
+		if _, _, err := k.Begin(t.Context(), creation()); !apierr.Is(err, apierr.Conflict) ||
+			!strings.Contains(err.Error(), "cut off") {
 			t.Errorf("when it was lost: %v", err)
 		}
 	},
@@ -103,7 +107,8 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 		old := begin(t, k, creation())
 		f.Clock.Set(Start.Add(idempotency.Keep + time.Second))
 		fresh := begin(t, k, creation())
-		if err := errors.Join(old.Finish(t.Context(), []byte("old")), old.Abandon(t.Context()), fresh.Finish(t.Context(), []byte("fresh"))); err != nil {
+		if err := errors.Join(old.Finish(t.Context(), []byte("old")), old.Abandon(t.Context()),
+			fresh.Finish(t.Context(), []byte("fresh"))); err != nil {
 			t.Fatal(err)
 		}
 		if _, response, err := k.Begin(t.Context(), creation()); string(response) != "fresh" || err != nil {

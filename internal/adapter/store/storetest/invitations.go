@@ -48,7 +48,8 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 		f.User("usr_x", "x@example.com")
 		for name, inviter := range map[string]string{"an admin": "usr_a", "one who has left": "usr_x"} {
 			i := f.invite(o.ID, "x@example.com", org.RoleOwner, inviter) // as one did who had the role
-			if _, err := s.AcceptInvitation(t.Context(), somebody, i.TokenHash, "usr_x", Start); !errors.Is(err, org.ErrInvitationNotFound) {
+			if _, err := s.AcceptInvitation(t.Context(), somebody, i.TokenHash, "usr_x", Start); !errors.Is(err,
+				org.ErrInvitationNotFound) {
 				t.Errorf("an owner's place that %s offers: %v, want %v", name, err, org.ErrInvitationNotFound)
 			}
 		}
@@ -74,7 +75,8 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 		if !errors.Is(err, errRole) {
 			t.Errorf("CreateInvitation() = %v, want %v", err, errRole)
 		}
-		if all, err := s.ListInvitations(t.Context(), o.ID, "", 10, Start); err != nil || len(all) != 1 || all[0].ID != first.ID {
+		if all, err := s.ListInvitations(t.Context(), o.ID, "", 10, Start); err != nil || len(all) != 1 ||
+			all[0].ID != first.ID {
 			t.Errorf("the invitations are %v, %v", all, err)
 		}
 		f.Clock.Set(first.ExpiresAt)
@@ -111,10 +113,12 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("ListInvitations() (-want +got):\n%s", diff)
 		}
 		f.User("usr_b", "b@example.com")
-		if _, err := s.AcceptInvitation(t.Context(), somebody, old.TokenHash, "usr_b", Start); !errors.Is(err, org.ErrInvitationNotFound) {
+		if _, err := s.AcceptInvitation(t.Context(), somebody, old.TokenHash, "usr_b", Start); !errors.Is(err,
+			org.ErrInvitationNotFound) {
 			t.Errorf("AcceptInvitation() of the replaced one = %v, want %v", err, org.ErrInvitationNotFound)
 		}
-		if past, err := s.ListInvitations(t.Context(), o.ID, "", 0, Start.Add(org.InvitationLife)); err != nil || len(past) != 0 {
+		if past, err := s.ListInvitations(t.Context(), o.ID, "", 0,
+			Start.Add(org.InvitationLife)); err != nil || len(past) != 0 {
 			t.Errorf("%d invitations are open when they are past, %v", len(past), err)
 		}
 	},
@@ -133,12 +137,14 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 			"when it is past":  {i.TokenHash, "usr_a", i.ExpiresAt},
 			"and later by far": {i.TokenHash, "usr_a", i.ExpiresAt.AddDate(1, 0, 0)},
 		} {
-			if _, err := s.AcceptInvitation(t.Context(), somebody, try.hash, try.user, try.at); !errors.Is(err, org.ErrInvitationNotFound) {
+			if _, err := s.AcceptInvitation(t.Context(), somebody, try.hash, try.user, try.at); !errors.Is(err,
+				org.ErrInvitationNotFound) {
 				t.Errorf("%s: %v, want %v", name, err, org.ErrInvitationNotFound)
 			}
 		}
 		ends := f.race(4, func(_ int, s *store.Store) error {
-			membership, err := s.AcceptInvitation(t.Context(), somebody, i.TokenHash, "usr_a", i.ExpiresAt.Add(-time.Millisecond))
+			membership, err := s.AcceptInvitation(t.Context(), somebody, i.TokenHash, "usr_a",
+				i.ExpiresAt.Add(-time.Millisecond))
 			if err == nil && (membership.Organization != o.Name || membership.Role != org.RoleEditor) {
 				t.Errorf("the place is %+v", membership)
 			}
@@ -202,7 +208,8 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 			{o.ID, anyRole, nil},
 			{o.ID, anyRole, org.ErrInvitationNotFound},
 		} {
-			if err := s.RevokeInvitation(t.Context(), somebody, step.organization, i.ID, Start, step.check); !errors.Is(err, step.want) {
+			if err := s.RevokeInvitation(t.Context(), somebody, step.organization, i.ID,
+				Start, step.check); !errors.Is(err, step.want) {
 				t.Errorf("RevokeInvitation() = %v, want %v", err, step.want)
 			}
 		}
@@ -217,7 +224,8 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		second := &org.Organization{ID: "org_second", Name: "Second", CreatedAt: Start, UpdatedAt: Start}
-		if err := s.CreateAccount(t.Context(), somebody, user("usr_b", "a@example.com"), second); !errors.Is(err, org.ErrEmailTaken) {
+		if err := s.CreateAccount(t.Context(), somebody,
+			user("usr_b", "a@example.com"), second); !errors.Is(err, org.ErrEmailTaken) {
 			t.Errorf("CreateAccount() = %v, want %v", err, org.ErrEmailTaken)
 		}
 		if _, err := s.OrganizationByID(t.Context(), second.ID); !errors.Is(err, org.ErrNotFound) {
@@ -246,7 +254,8 @@ var invitationTests = map[string]func(*testing.T, *Fixture){
 		if diff := cmp.Diff([]string{"usr_a", "usr_c"}, ids); diff != "" || err != nil {
 			t.Errorf("the users are: %v (-want +got):\n%s", err, diff)
 		}
-		if memberships, err := s.ListMemberships(t.Context(), "usr_c"); err != nil || len(memberships) != 1 || memberships[0].Role != org.RoleAdmin {
+		if memberships, err := s.ListMemberships(t.Context(), "usr_c"); err != nil || len(memberships) != 1 ||
+			memberships[0].Role != org.RoleAdmin {
 			t.Errorf("the places of the invited are %+v, %v", memberships, err)
 		}
 	},

@@ -117,7 +117,8 @@ var journalTests = map[string]func(*testing.T, *Fixture){
 	},
 	"an entry cannot be changed or removed": func(t *testing.T, f *Fixture) {
 		s := f.Store()
-		if err := s.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error { return change(ctx, tx, "org_1") }); err != nil {
+		if err := s.InTx(t.Context(),
+			func(ctx context.Context, tx *store.Store) error { return change(ctx, tx, "org_1") }); err != nil {
 			t.Fatal(err)
 		}
 		db := f.database()
@@ -134,12 +135,16 @@ var journalTests = map[string]func(*testing.T, *Fixture){
 	"the outbox gives change events in their order until they are published": func(t *testing.T, f *Fixture) {
 		s := f.Store()
 		want := []control.Change{
-			{Kind: control.Key, ID: awkward, OrganizationID: "org_1", Version: 1 << 60, Refs: []string{"a", awkward}, At: kept(Start)},
+			{
+				Kind: control.Key, ID: awkward, OrganizationID: "org_1", Version: 1 << 60, Refs: []string{"a", awkward},
+				At: kept(Start),
+			},
 			{Kind: control.Quota, ID: "org_1", State: `{"over": "` + "'" + `"}`, Gone: true, At: kept(Start.Add(-time.Hour))},
 			{Kind: "of the future", ID: "x", At: kept(Start.AddDate(200, 0, 0))},
 		}
 		for i := range want {
-			if err := s.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error { return tx.Announce(ctx, want[i]) }); err != nil {
+			if err := s.InTx(t.Context(),
+				func(ctx context.Context, tx *store.Store) error { return tx.Announce(ctx, want[i]) }); err != nil {
 				t.Fatal(err)
 			}
 		}

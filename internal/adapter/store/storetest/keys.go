@@ -35,7 +35,12 @@ func target(k *apikey.Key) managed.Target {
 
 // named makes a key with nothing but an id, a name and a hash of its own.
 func named(id, organizationID string, hash byte) *apikey.Key {
-	return &apikey.Key{Record: managed.Record{ID: id, OrganizationID: organizationID, Version: 1, Name: "n", CreatedAt: Start, UpdatedAt: Start}, Hash: [32]byte{hash, 1}}
+	return &apikey.Key{
+		Record: managed.Record{
+			ID: id, OrganizationID: organizationID, Version: 1, Name: "n", CreatedAt: Start, UpdatedAt: Start,
+		},
+		Hash: [32]byte{hash, 1},
+	}
 }
 
 // announced returns what was announced, without the time and what the relay adds.
@@ -58,7 +63,10 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 		s, o := f.Store(), f.Organization()
 		w := f.Website(o.ID)
 		full := &apikey.Key{
-			Record: managed.Record{ID: "key_1", OrganizationID: o.ID, Version: 7, Name: awkward, CreatedAt: Start, UpdatedAt: Start.Add(6 * time.Hour), CreatedBy: "usr_1"}, WebsiteID: w.ID, Start: "mlr_abcdef",
+			Record: managed.Record{
+				ID: "key_1", OrganizationID: o.ID, Version: 7, Name: awkward, CreatedAt: Start, UpdatedAt: Start.Add(6 * time.Hour),
+				CreatedBy: "usr_1",
+			}, WebsiteID: w.ID, Start: "mlr_abcdef",
 			Hash: [32]byte{0, 1, 0xff}, OldHash: [32]byte{2}, OldHashUntil: Start.Add(time.Hour),
 			Scopes:         []string{"read:data", "of:the:future"},
 			RateLimit:      apikey.RateLimit{Enabled: true, Limit: 300, Window: time.Minute},
@@ -73,7 +81,8 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 			}
 			want := *k
 			for _, at := range []*time.Time{
-				&want.OldHashUntil, &want.ExpiresAt, &want.RevokedAt, &want.RotatedAt, &want.LastUsedAt, &want.CreatedAt, &want.UpdatedAt,
+				&want.OldHashUntil, &want.ExpiresAt, &want.RevokedAt, &want.RotatedAt, &want.LastUsedAt, &want.CreatedAt,
+				&want.UpdatedAt,
 			} {
 				if !at.IsZero() {
 					*at = kept(*at)
@@ -187,7 +196,8 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 	"a key's change, its audit entry and its change events are one": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		keys := f.keys()
-		k, _, err := keys.Create(t.Context(), somebody, apikey.Spec{OrganizationID: o.ID, Name: "ci", Scopes: []string{"read:data"}})
+		k, _, err := keys.Create(t.Context(), somebody,
+			apikey.Spec{OrganizationID: o.ID, Name: "ci", Scopes: []string{"read:data"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +234,8 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 			if diff := cmp.Diff(is, got, samePrefix); diff != "" || err != nil || got.Version != int64(i+2) {
 				t.Errorf("%s returned what is not kept: %v (-want +got):\n%s", step.action, err, diff)
 			}
-			if n := f.count("audit_entries WHERE action = '" + step.action + "' AND actor_id = 'usr_1' AND resource_id = '" + k.ID + "'"); n != 1 {
+			if n := f.count("audit_entries WHERE action = '" + step.action +
+				"' AND actor_id = 'usr_1' AND resource_id = '" + k.ID + "'"); n != 1 {
 				t.Errorf("%d entries of %s", n, step.action)
 			}
 			want = append(want, control.Change{
@@ -289,7 +300,8 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 			switch {
 			case err == nil:
 				won++
-			case !errors.Is(err, managed.ErrChanged) && !errors.Is(err, apikey.ErrRevoked) && !errors.Is(err, apikey.ErrNotFound):
+			case !errors.Is(err, managed.ErrChanged) && !errors.Is(err, apikey.ErrRevoked) &&
+				!errors.Is(err, apikey.ErrNotFound):
 				t.Errorf("call %d: %v", i, err)
 			}
 		}
@@ -359,7 +371,9 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 				t.Fatal(err)
 			}
 		}
-		for k, want := range map[*apikey.Key]time.Time{first: kept(Start.Add(time.Hour)), second: kept(Start.Add(2 * time.Hour))} {
+		for k, want := range map[*apikey.Key]time.Time{
+			first: kept(Start.Add(time.Hour)), second: kept(Start.Add(2 * time.Hour)),
+		} {
 			got, err := s.KeyByID(t.Context(), k.ID)
 			if err != nil || !got.LastUsedAt.Equal(want) || got.Version != 1 || !got.UpdatedAt.Equal(kept(Start)) {
 				t.Errorf("key %+v, %v; want it used at %s and otherwise the same", got, err, want)
@@ -408,8 +422,11 @@ var keyTests = map[string]func(*testing.T, *Fixture){
 		if _, err := f.keys().Revoke(t.Context(), by, target(k)); err != nil {
 			t.Fatal(err)
 		}
-		for who, want := range map[string]int{"actor_type = 'user' AND action = 'apikey.created'": 1, "actor_type = 'operator' AND action = 'apikey.revoked'": 1} {
-			if n := f.count("audit_entries WHERE resource_type = 'apikey' AND organization_id = '" + o.ID + "' AND " + who); n != want {
+		for who, want := range map[string]int{
+			"actor_type = 'user' AND action = 'apikey.created'": 1, "actor_type = 'operator' AND action = 'apikey.revoked'": 1,
+		} {
+			if n := f.count("audit_entries WHERE resource_type = 'apikey' AND organization_id = '" + o.ID +
+				"' AND " + who); n != want {
 				t.Errorf("%d entries where %s, want %d", n, who, want)
 			}
 		}
@@ -425,9 +442,11 @@ func (f *Fixture) manyKeys(organizationID string, n int) {
 	}
 	rows := make([]string, n)
 	for i := range rows {
-		rows[i] = fmt.Sprintf("('key_%05d', '%s', 'key %d', 'mlr_x', "+hash+", '[]', 1, 'key %d')", i, organizationID, i, i, i)
+		rows[i] = fmt.Sprintf("('key_%05d', '%s', 'key %d', 'mlr_x', "+hash+", '[]', 1, 'key %d')", i,
+			organizationID, i, i, i)
 	}
-	f.exec("INSERT INTO api_keys (id, organization_id, name, start, hash, scopes, created_at, search_text) VALUES " + strings.Join(rows, ","))
+	f.exec("INSERT INTO api_keys (id, organization_id, name, start, hash, scopes, created_at, search_text) VALUES " +
+		strings.Join(rows, ","))
 }
 
 // exec runs a statement past the store.

@@ -29,7 +29,8 @@ func (plain) HashText(_ context.Context, text string) (string, error) { return "
 func (f *Fixture) links(most int) *link.Service {
 	f.tb.Helper()
 	s := f.Store()
-	return link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: most}, link.Deps{Store: s, Folders: s, Domains: s, Passwords: plain{}, Now: f.Clock.Now})
+	return link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: most},
+		link.Deps{Store: s, Folders: s, Domains: s, Passwords: plain{}, Now: f.Clock.Now})
 }
 
 // Link makes a link by the rules.
@@ -71,17 +72,21 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		full := f.link(s, o.ID, link.Fields{
-			URL: new("https://example.com/?a=b"), Slug: new("Sale-26"), Name: new(awkward), FolderID: &folder.ID, Tags: &[]string{"b", `ü '"%_\`},
+			URL: new("https://example.com/?a=b"), Slug: new("Sale-26"), Name: new(awkward), FolderID: &folder.ID,
+			Tags:       &[]string{"b", `ü '"%_\`},
 			ExternalID: new("order 7"), Enabled: new(false), StartsAt: new(Start), ExpiresAt: new(Start.Add(time.Hour)),
-			ExpiredURL: new("https://example.com/gone"), MaxClicks: new(int64(7)), Password: new("secret"), RedirectStatus: new(308),
-			ForwardQuery: new(false), UTM: &link.UTM{Source: "s", Medium: "m", Campaign: "c", Term: "t", Content: awkward},
+			ExpiredURL: new("https://example.com/gone"), MaxClicks: new(int64(7)), Password: new("secret"),
+			RedirectStatus: new(308),
+			ForwardQuery:   new(false), UTM: &link.UTM{Source: "s", Medium: "m", Campaign: "c", Term: "t", Content: awkward},
 			Rules: &[]link.Rule{{ID: "r", URL: "https://example.com/r", Conditions: []link.Condition{
 				{Field: link.City, Op: link.NotIn, Values: []string{awkward, "b"}},
 				{Field: link.Query, Op: link.In, Name: "src", Values: []string{""}},
 				{Field: link.Time, Op: link.After, At: Start},
 			}}},
-			Variants: &[]link.Variant{{ID: "a", URL: "https://example.com/a", Weight: 1}, {URL: "https://example.com/b", Weight: 9999}},
-			Preview:  &link.Preview{Title: awkward, Description: "d", ImageURL: "https://example.com/i.png"},
+			Variants: &[]link.Variant{
+				{ID: "a", URL: "https://example.com/a", Weight: 1}, {URL: "https://example.com/b", Weight: 9999},
+			},
+			Preview: &link.Preview{Title: awkward, Description: "d", ImageURL: "https://example.com/i.png"},
 		})
 		if full.PasswordHash != "hash of secret" {
 			t.Errorf("password hash %q", full.PasswordHash)
@@ -90,7 +95,8 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		for _, l := range []*link.Link{full, bare} {
 			refs := []link.Ref{{OrganizationID: o.ID, ID: l.ID}, {OrganizationID: o.ID, Slug: l.Slug}}
 			if l == full {
-				refs = append(refs, link.Ref{OrganizationID: o.ID, Slug: "SALE-26"}, link.Ref{OrganizationID: o.ID, ExternalID: "order 7"})
+				refs = append(refs, link.Ref{OrganizationID: o.ID, Slug: "SALE-26"},
+					link.Ref{OrganizationID: o.ID, ExternalID: "order 7"})
 			}
 			for _, ref := range refs {
 				got, err := s.Get(t.Context(), ref)
@@ -139,10 +145,12 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		taken("once it is given up", own.ID, "sale", nil)
 		taken("while its link can be restored", own.ID, "sale", link.ErrSlugTaken)
 		second := f.link(s, own.ID, link.Fields{Slug: new("winter")})
-		if _, err := s.Update(t.Context(), somebody, toLink(second), link.Fields{Slug: new("SUMMER")}); !errors.Is(err, link.ErrSlugTaken) {
+		if _, err := s.Update(t.Context(), somebody, toLink(second),
+			link.Fields{Slug: new("SUMMER")}); !errors.Is(err, link.ErrSlugTaken) {
 			t.Errorf("renaming to one that is taken = %v, want %v", err, link.ErrSlugTaken)
 		}
-		if l, err := s.Update(t.Context(), somebody, toLink(second), link.Fields{Slug: new("Winter")}); err != nil || l.Slug != "Winter" {
+		if l, err := s.Update(t.Context(), somebody, toLink(second),
+			link.Fields{Slug: new("Winter")}); err != nil || l.Slug != "Winter" {
 			t.Errorf("renaming in another case = %v, %v", l, err)
 		}
 	},
@@ -174,7 +182,8 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		o, other, s := f.Organization(), f.Organization(), f.links(10)
 		first := f.link(s, o.ID, link.Fields{ExternalID: new("x")})
 		f.link(s, other.ID, link.Fields{ExternalID: new("x")})
-		if _, err := s.Create(t.Context(), somebody, o.ID, link.Fields{URL: new("https://example.com"), ExternalID: new("x")}); !errors.Is(err, link.ErrExternalIDTaken) {
+		if _, err := s.Create(t.Context(), somebody, o.ID,
+			link.Fields{URL: new("https://example.com"), ExternalID: new("x")}); !errors.Is(err, link.ErrExternalIDTaken) {
 			t.Errorf("a second one = %v, want %v", err, link.ErrExternalIDTaken)
 		}
 		if _, err := s.Delete(t.Context(), somebody, toLink(first)); err != nil {
@@ -203,7 +212,8 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		var wg sync.WaitGroup
 		for i := range 4 {
 			wg.Go(func() {
-				_, _, err := s.Upsert(t.Context(), somebody, o.ID, link.Fields{URL: new(fmt.Sprint("https://example.com/", i)), ExternalID: new("y")})
+				_, _, err := s.Upsert(t.Context(), somebody, o.ID,
+					link.Fields{URL: new(fmt.Sprint("https://example.com/", i)), ExternalID: new("y")})
 				if err != nil && !errors.Is(err, managed.ErrChanged) && !errors.Is(err, link.ErrExternalIDTaken) {
 					t.Error(err)
 				}
@@ -237,7 +247,8 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		if err != nil || back.Slug != "sale" || back.Deleted() {
 			t.Fatalf("Restore() = %+v, %v", back, err)
 		}
-		if tags, err := s.Tags(t.Context(), o.ID, "", 0); len(tags) != 1 || tags[0] != (link.TagCount{Tag: "a", Links: 1}) || err != nil {
+		if tags, err := s.Tags(t.Context(), o.ID, "", 0); len(tags) != 1 ||
+			tags[0] != (link.TagCount{Tag: "a", Links: 1}) || err != nil {
 			t.Errorf("tags %v, %v", tags, err)
 		}
 		if _, err := s.Delete(t.Context(), somebody, toLink(l)); err != nil {
@@ -285,7 +296,8 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 		if _, err := s.Restore(t.Context(), somebody, toLink(back)); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := store.PurgeLinks(t.Context(), audit.BySystem(), append(ids, there.ID), kept(Start), Start); n != 2 || err != nil {
+		if n, err := store.PurgeLinks(t.Context(), audit.BySystem(), append(ids, there.ID),
+			kept(Start), Start); n != 2 || err != nil {
 			t.Errorf("PurgeLinks() = %d, %v, want 2", n, err)
 		}
 		for l, want := range map[*link.Link]error{gone: link.ErrNotFound, orphan: link.ErrNotFound, back: nil, there: nil} {
@@ -363,7 +375,8 @@ var linkTests = map[string]func(*testing.T, *Fixture){
 	"a change of a link is audited without its password": func(t *testing.T, f *Fixture) {
 		o, s := f.Organization(), f.links(10)
 		l := f.link(s, o.ID, link.Fields{Slug: new("sale")})
-		if _, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{Password: new("secret"), MaxClicks: new(int64(7))}); err != nil {
+		if _, err := s.Update(t.Context(), somebody, toLink(l),
+			link.Fields{Password: new("secret"), MaxClicks: new(int64(7))}); err != nil {
 			t.Fatal(err)
 		}
 		entries, err := f.Store().AuditEntries(t.Context(), audit.Filter{OrganizationID: o.ID, Action: "link.updated"})

@@ -44,7 +44,8 @@ var moveTests = map[string]func(*testing.T, *Fixture){
 		}
 		for _, id := range []string{from.ID, to.ID} {
 			e := f.entryOf(id, "website.moved")
-			if diff := cmp.Diff(map[string]audit.Change{"organizationId": {From: from.ID, To: to.ID}}, e.Changes); diff != "" || e.ResourceID != w.ID {
+			if diff := cmp.Diff(map[string]audit.Change{"organizationId": {From: from.ID, To: to.ID}}, e.Changes); diff != "" ||
+				e.ResourceID != w.ID {
 				t.Errorf("the entry of %s (-want +got):\n%s", id, diff)
 			}
 		}
@@ -73,7 +74,8 @@ var moveTests = map[string]func(*testing.T, *Fixture){
 		}
 		move := func(from, to string) {
 			t.Helper()
-			if _, err := f.sites().Move(t.Context(), somebody, managed.Target{OrganizationID: from, Ref: w.ID}, to, nil); err != nil {
+			if _, err := f.sites().Move(t.Context(), somebody,
+				managed.Target{OrganizationID: from, Ref: w.ID}, to, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -103,7 +105,9 @@ var moveTests = map[string]func(*testing.T, *Fixture){
 		}
 		f.delete(gone.ID, Start)
 		free := f.Organization()
-		no := &audit.Grant{OrganizationID: free.ID, UserID: "usr_a", SessionID: "ses_a", Judge: func(audit.Standing) error { return errStop }}
+		no := &audit.Grant{
+			OrganizationID: free.ID, UserID: "usr_a", SessionID: "ses_a", Judge: func(audit.Standing) error { return errStop },
+		}
 		stale := site(w)
 		stale.Version = 7
 		for _, tc := range []struct {

@@ -42,7 +42,8 @@ var organizationTests = map[string]func(*testing.T, *Fixture){
 	"an organization that is purged leaves its websites and keys without one": func(t *testing.T, f *Fixture) {
 		s, o, u := f.Store(), f.Organization(), f.User("usr_1", "ann@example.com")
 		w, k := f.Website(o.ID), f.Key(o.ID, "")
-		if err := s.AddMember(t.Context(), somebody, &org.Member{OrganizationID: o.ID, UserID: u.ID, Role: org.RoleOwner, CreatedAt: Start}); err != nil {
+		if err := s.AddMember(t.Context(), somebody,
+			&org.Member{OrganizationID: o.ID, UserID: u.ID, Role: org.RoleOwner, CreatedAt: Start}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.PurgeOrganization(t.Context(), somebody, o.ID, Start); err != nil {
@@ -84,7 +85,8 @@ var organizationTests = map[string]func(*testing.T, *Fixture){
 		f.User("usr_1", "ann@example.com")
 		f.User("usr_2", "bob@example.com")
 		add := func(organizationID, userID string, role org.Role) error {
-			return s.AddMember(t.Context(), somebody, &org.Member{OrganizationID: organizationID, UserID: userID, Role: role, CreatedAt: Start})
+			return s.AddMember(t.Context(), somebody,
+				&org.Member{OrganizationID: organizationID, UserID: userID, Role: role, CreatedAt: Start})
 		}
 		for _, tc := range []struct {
 			organizationID, userID string
@@ -105,8 +107,16 @@ var organizationTests = map[string]func(*testing.T, *Fixture){
 			t.Error("AddMember() with an unknown role succeeded")
 		}
 		want := []org.Person{
-			{Member: org.Member{OrganizationID: o.ID, UserID: "usr_1", Role: org.RoleOwner, CreatedAt: kept(Start)}, Email: "ann@example.com", Name: "Ann"},
-			{Member: org.Member{OrganizationID: o.ID, UserID: "usr_2", Role: org.RoleViewer, CreatedAt: kept(Start)}, Email: "bob@example.com", Name: "Ann"},
+			{
+				Member: org.Member{OrganizationID: o.ID, UserID: "usr_1", Role: org.RoleOwner, CreatedAt: kept(Start)},
+				Email:  "ann@example.com",
+				Name:   "Ann",
+			},
+			{
+				Member: org.Member{OrganizationID: o.ID, UserID: "usr_2", Role: org.RoleViewer, CreatedAt: kept(Start)},
+				Email:  "bob@example.com",
+				Name:   "Ann",
+			},
 		}
 		for _, page := range []struct {
 			after string
@@ -119,7 +129,8 @@ var organizationTests = map[string]func(*testing.T, *Fixture){
 			}
 		}
 		memberships, err := s.ListMemberships(t.Context(), "usr_2")
-		if diff := cmp.Diff([]org.Membership{{Member: want[1].Member, Organization: "Acme"}}, memberships); diff != "" || err != nil {
+		if diff := cmp.Diff([]org.Membership{{Member: want[1].Member, Organization: "Acme"}}, memberships); diff != "" ||
+			err != nil {
 			t.Errorf("ListMemberships(): %v (-want +got):\n%s", err, diff)
 		}
 	},

@@ -55,7 +55,8 @@ func (f *Fixture) audited(change func() error) []string {
 	db := f.database()
 	defer db.Close()
 	read := func() (all []string) {
-		rows, err := db.QueryContext(f.tb.Context(), "SELECT action FROM audit_entries WHERE actor_id = 'usr_1' AND ip = '192.0.2.1'")
+		rows, err := db.QueryContext(f.tb.Context(),
+			"SELECT action FROM audit_entries WHERE actor_id = 'usr_1' AND ip = '192.0.2.1'")
 		if err != nil {
 			f.tb.Fatal(err)
 		}
@@ -145,7 +146,8 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 		}); !errors.Is(err, errStop) {
 			t.Errorf("a change that is refused: %v, want %v", err, errStop)
 		}
-		if _, err := s.UpdateOrganization(t.Context(), somebody, "org_none", 0, later, nil); !errors.Is(err, org.ErrNotFound) {
+		if _, err := s.UpdateOrganization(t.Context(), somebody,
+			"org_none", 0, later, nil); !errors.Is(err, org.ErrNotFound) {
 			t.Errorf("of no organization: %v, want %v", err, org.ErrNotFound)
 		}
 		if n := f.count("outbox WHERE kind = 'organization' AND version IN (2, 3)"); n != 2 {
@@ -220,8 +222,11 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("RemoveMember() that is refused = %v", err)
 		}
 		other := f.Organization()
-		for _, at := range []struct{ organization, user string }{{other.ID, "usr_b"}, {o.ID, "usr_none"}, {"org_none", "usr_b"}} {
-			if _, err := s.SetRole(t.Context(), somebody, at.organization, at.user, org.RoleOwner, Start, anyRole); !errors.Is(err, org.ErrMemberNotFound) {
+		for _, at := range []struct{ organization, user string }{
+			{other.ID, "usr_b"}, {o.ID, "usr_none"}, {"org_none", "usr_b"},
+		} {
+			if _, err := s.SetRole(t.Context(), somebody, at.organization, at.user,
+				org.RoleOwner, Start, anyRole); !errors.Is(err, org.ErrMemberNotFound) {
 				t.Errorf("SetRole(%v) = %v, want %v", at, err, org.ErrMemberNotFound)
 			}
 			if err := remove(t, s, at.organization, at.user, anyRole); !errors.Is(err, org.ErrMemberNotFound) {
@@ -233,7 +238,8 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 		s, o := f.Store(), f.Organization()
 		f.member(o.ID, "usr_0", org.RoleOwner)
 		f.member(o.ID, "usr_x", org.RoleAdmin)
-		if _, err := s.SetRole(t.Context(), somebody, o.ID, "usr_0", org.RoleAdmin, Start, anyRole); !errors.Is(err, org.ErrLastOwner) {
+		if _, err := s.SetRole(t.Context(), somebody, o.ID, "usr_0",
+			org.RoleAdmin, Start, anyRole); !errors.Is(err, org.ErrLastOwner) {
 			t.Errorf("SetRole() of the last owner = %v, want %v", err, org.ErrLastOwner)
 		}
 		if err := remove(t, s, o.ID, "usr_0", anyRole); !errors.Is(err, org.ErrLastOwner) {
@@ -257,7 +263,8 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 		s, u := f.Store(), f.User("usr_a", "a@example.com")
 		for i := range org.MaxMemberships + 1 {
 			o := f.Organization()
-			err := s.AddMember(t.Context(), somebody, &org.Member{OrganizationID: o.ID, UserID: u.ID, Role: org.RoleViewer, CreatedAt: Start})
+			err := s.AddMember(t.Context(), somebody,
+				&org.Member{OrganizationID: o.ID, UserID: u.ID, Role: org.RoleViewer, CreatedAt: Start})
 			if full := i == org.MaxMemberships; full != errors.Is(err, org.ErrTooManyMemberships) || !full && err != nil {
 				t.Fatalf("place %d: %v", i+1, err)
 			}
@@ -279,7 +286,10 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 			want   []string
 			change func(ctx context.Context) error
 		}{
-			{[]string{"organization.created"}, func(ctx context.Context) error { return s.CreateOrganization(ctx, somebody, fresh()) }},
+			{
+				[]string{"organization.created"},
+				func(ctx context.Context) error { return s.CreateOrganization(ctx, somebody, fresh()) },
+			},
 			{[]string{"organization.updated"}, func(ctx context.Context) error {
 				_, err := s.UpdateOrganization(ctx, somebody, o.ID, 0, Start, func(o *org.Organization) error {
 					o.Name = "new"
@@ -287,9 +297,13 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 				})
 				return err
 			}},
-			{[]string{"organization.purged"}, func(ctx context.Context) error { return s.PurgeOrganization(ctx, somebody, "org_fresh", Start) }},
+			{
+				[]string{"organization.purged"},
+				func(ctx context.Context) error { return s.PurgeOrganization(ctx, somebody, "org_fresh", Start) },
+			},
 			{[]string{"member.added"}, func(ctx context.Context) error {
-				return s.AddMember(ctx, somebody, &org.Member{OrganizationID: o.ID, UserID: "usr_c", Role: org.RoleViewer, CreatedAt: Start})
+				return s.AddMember(ctx, somebody,
+					&org.Member{OrganizationID: o.ID, UserID: "usr_c", Role: org.RoleViewer, CreatedAt: Start})
 			}},
 			{[]string{"member.updated"}, func(ctx context.Context) error {
 				_, err := s.SetRole(ctx, somebody, o.ID, "usr_c", org.RoleAdmin, Start, anyRole)
@@ -303,9 +317,13 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 			{[]string{"invitation.revoked"}, func(ctx context.Context) error {
 				return s.RevokeInvitation(ctx, somebody, o.ID, j.ID, Start, anyRole)
 			}},
-			{[]string{"invitation.created"}, func(context.Context) error { f.invite(o.ID, "x@example.com", org.RoleViewer, ""); return nil }},
+			{
+				[]string{"invitation.created"},
+				func(context.Context) error { f.invite(o.ID, "x@example.com", org.RoleViewer, ""); return nil },
+			},
 			{[]string{"member.added", "organization.created", "user.created"}, func(ctx context.Context) error {
-				return s.CreateAccount(ctx, somebody, &org.User{ID: "usr_d", Email: "d@example.com", Name: "n", PasswordHash: "h", CreatedAt: Start}, fresh())
+				return s.CreateAccount(ctx, somebody,
+					&org.User{ID: "usr_d", Email: "d@example.com", Name: "n", PasswordHash: "h", CreatedAt: Start}, fresh())
 			}},
 		} {
 			got := f.audited(func() error { return step.change(t.Context()) })
@@ -319,6 +337,7 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 // remove takes a membership away and leaves the keys that the user made.
 func remove(t *testing.T, s *store.Store, organizationID, userID string, check func(org.Role) error) error {
 	t.Helper()
-	_, err := s.RemoveMember(t.Context(), somebody, org.Departure{OrganizationID: organizationID, UserID: userID}, Start, check)
+	_, err := s.RemoveMember(t.Context(), somebody,
+		org.Departure{OrganizationID: organizationID, UserID: userID}, Start, check)
 	return err
 }

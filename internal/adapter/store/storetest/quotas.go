@@ -148,12 +148,14 @@ var quotaTests = map[string]func(*testing.T, *Fixture){
 		s, o := f.Store(), f.Organization()
 		for id, role := range map[string]org.Role{"usr_1": org.RoleOwner, "usr_2": org.RoleAdmin, "usr_3": org.RoleOwner} {
 			f.User(id, id+"@example.com")
-			if err := s.AddMember(t.Context(), somebody, &org.Member{OrganizationID: o.ID, UserID: id, Role: role, CreatedAt: Start}); err != nil {
+			if err := s.AddMember(t.Context(), somebody,
+				&org.Member{OrganizationID: o.ID, UserID: id, Role: role, CreatedAt: Start}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		name, got, err := s.Owners(t.Context(), o.ID)
-		if diff := cmp.Diff([]string{"usr_1@example.com", "usr_3@example.com"}, got); diff != "" || err != nil || name != o.Name {
+		if diff := cmp.Diff([]string{"usr_1@example.com", "usr_3@example.com"}, got); diff != "" ||
+			err != nil || name != o.Name {
 			t.Errorf("Owners() of %q: %v (-want +got):\n%s", name, err, diff)
 		}
 	},

@@ -29,7 +29,8 @@ var retentionTests = map[string]func(*testing.T, *Fixture){
 				want = append(want, retention.Website{ID: w.ID, Days: days})
 			}
 		}
-		if _, err := service.Delete(t.Context(), somebody, managed.Target{OrganizationID: o.ID, Ref: want[1].ID}); err != nil {
+		if _, err := service.Delete(t.Context(), somebody,
+			managed.Target{OrganizationID: o.ID, Ref: want[1].ID}); err != nil {
 			t.Fatal(err)
 		}
 		var got []retention.Website

@@ -91,7 +91,8 @@ var saltTests = map[string]func(*testing.T, *Fixture){
 				}
 			}
 		}
-		if again, err := s.Salt(t.Context(), midnight.Add(-1)); err != nil || bytes.Equal(again, made[midnight.AddDate(0, 0, -1)]) {
+		if again, err := s.Salt(t.Context(), midnight.Add(-1)); err != nil ||
+			bytes.Equal(again, made[midnight.AddDate(0, 0, -1)]) {
 			t.Errorf("a destroyed salt came back: %v", err)
 		}
 	},

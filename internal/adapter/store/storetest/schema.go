@@ -129,7 +129,8 @@ var transactionTests = map[string]func(*testing.T, *Fixture){
 						if _, err := tx.ListOrganizations(ctx); err != nil {
 							return err
 						}
-						return tx.CreateOrganization(ctx, somebody, &org.Organization{ID: id.New("org"), Name: "n", CreatedAt: Start, UpdatedAt: Start})
+						return tx.CreateOrganization(ctx, somebody,
+							&org.Organization{ID: id.New("org"), Name: "n", CreatedAt: Start, UpdatedAt: Start})
 					}); err != nil {
 						t.Errorf("InTx() = %v", err)
 					}

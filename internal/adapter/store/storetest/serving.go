@@ -59,21 +59,25 @@ func (f *Fixture) since(after link.Cursor) []link.Change {
 
 // alike compares what is served, but for what a link's targets hold.
 var alike = gocmp.Comparer(func(a, b *link.Targets) bool {
-	return (a == nil) == (b == nil) && (a == nil || a.Ruled() == b.Ruled() && a.Choose(&link.Facts{}) == b.Choose(&link.Facts{}))
+	return (a == nil) == (b == nil) &&
+		(a == nil || a.Ruled() == b.Ruled() && a.Choose(&link.Facts{}) == b.Choose(&link.Facts{}))
 })
 
 var servingTests = map[string]func(*testing.T, *Fixture){
 	"what a host has to know of a link is read as it was kept": func(t *testing.T, f *Fixture) {
 		o, s := f.Organization(), f.links(10)
 		full := f.link(s, o.ID, link.Fields{
-			Slug: new("Sale-26"), Enabled: new(false), StartsAt: new(Start), ExpiresAt: new(Start.Add(time.Hour)), ExpiredURL: new("https://example.com/gone"),
-			MaxClicks: new(int64(7)), Password: new("secret"), RedirectStatus: new(308), ForwardQuery: new(false),
+			Slug: new("Sale-26"), Enabled: new(false), StartsAt: new(Start), ExpiresAt: new(Start.Add(time.Hour)),
+			ExpiredURL: new("https://example.com/gone"),
+			MaxClicks:  new(int64(7)), Password: new("secret"), RedirectStatus: new(308), ForwardQuery: new(false),
 			UTM: &link.UTM{Source: "s", Medium: "m", Campaign: "c", Term: "t", Content: awkward},
 			Rules: &[]link.Rule{{ID: "r", URL: "https://example.com/r", Conditions: []link.Condition{
 				{Field: link.City, Op: link.NotIn, Values: []string{awkward, "b"}},
 			}}},
-			Variants: &[]link.Variant{{ID: "a", URL: "https://example.com/a", Weight: 1}, {URL: "https://example.com/b", Weight: 9999}},
-			Preview:  &link.Preview{Title: awkward, Description: "d", ImageURL: "https://example.com/i.png"},
+			Variants: &[]link.Variant{
+				{ID: "a", URL: "https://example.com/a", Weight: 1}, {URL: "https://example.com/b", Weight: 9999},
+			},
+			Preview: &link.Preview{Title: awkward, Description: "d", ImageURL: "https://example.com/i.png"},
 		})
 		bare := f.link(s, o.ID, link.Fields{})
 		want := map[string]*link.Served{full.ID: full.Served(), bare.ID: bare.Served()}
@@ -144,7 +148,8 @@ var servingTests = map[string]func(*testing.T, *Fixture){
 			}
 			for _, l := range append(slices.Clone(made), theirs) {
 				_, err := f.Store().ServingLink(t.Context(), l.Slug)
-				if served := slices.Contains(slugs, l.Slug); served != (err == nil) || err != nil && !errors.Is(err, link.ErrNotFound) {
+				if served := slices.Contains(slugs, l.Slug); served != (err == nil) ||
+					err != nil && !errors.Is(err, link.ErrNotFound) {
 					t.Errorf("%s: ServingLink(%s) = %v", when, l.Slug, err)
 				}
 			}
@@ -181,19 +186,34 @@ var servingTests = map[string]func(*testing.T, *Fixture){
 			do   func() error
 			want func() []link.Change
 		}{
-			{"made", func() error { l = f.link(s, o.ID, link.Fields{Slug: new("Sale")}); return nil }, func() []link.Change { return []link.Change{own("sale", 1)} }},
+			{
+				"made", func() error { l = f.link(s, o.ID, link.Fields{Slug: new("Sale")}); return nil },
+				func() []link.Change { return []link.Change{own("sale", 1)} },
+			},
 			{"renamed", func() error {
 				_, err := s.Update(t.Context(), somebody, toLink(l), link.Fields{Slug: new("Winter")})
 				return err
 			}, func() []link.Change { return []link.Change{own("winter", 2), own("sale", 2)} }},
-			{"deleted", func() error { _, err := s.Delete(t.Context(), somebody, toLink(l)); return err }, func() []link.Change { return []link.Change{own("winter", 3)} }},
-			{"restored", func() error { _, err := s.Restore(t.Context(), somebody, toLink(l)); return err }, func() []link.Change { return []link.Change{own("winter", 4)} }},
-			{"with its organization", func() error { f.delete(o.ID, Start); return nil }, func() []link.Change { return []link.Change{of(2)} }},
+			{
+				"deleted", func() error { _, err := s.Delete(t.Context(), somebody, toLink(l)); return err },
+				func() []link.Change { return []link.Change{own("winter", 3)} },
+			},
+			{
+				"restored", func() error { _, err := s.Restore(t.Context(), somebody, toLink(l)); return err },
+				func() []link.Change { return []link.Change{own("winter", 4)} },
+			},
+			{
+				"with its organization", func() error { f.delete(o.ID, Start); return nil },
+				func() []link.Change { return []link.Change{of(2)} },
+			},
 			{"its organization restored", func() error {
 				_, err := store.RestoreOrganization(t.Context(), somebody, o.ID, "", Start)
 				return err
 			}, func() []link.Change { return []link.Change{of(3)} }},
-			{"its organization removed", func() error { return store.PurgeOrganization(t.Context(), somebody, o.ID, Start) }, func() []link.Change { return []link.Change{of(4)} }},
+			{
+				"its organization removed", func() error { return store.PurgeOrganization(t.Context(), somebody, o.ID, Start) },
+				func() []link.Change { return []link.Change{of(4)} },
+			},
 			{"removed", func() error {
 				_, err := store.PurgeLinks(t.Context(), audit.BySystem(), []string{l.ID}, Start, Start)
 				return err
@@ -211,13 +231,18 @@ var servingTests = map[string]func(*testing.T, *Fixture){
 		must(err)
 		for i := range pending {
 			if c := pending[i].Change; c.Kind == control.Link {
-				heard = append(heard, control.Change{Kind: c.Kind, ID: c.ID, OrganizationID: c.OrganizationID, Version: c.Version, Refs: c.Refs, Gone: c.Gone})
+				heard = append(heard, control.Change{
+					Kind: c.Kind, ID: c.ID, OrganizationID: c.OrganizationID, Version: c.Version, Refs: c.Refs, Gone: c.Gone,
+				})
 			}
 		}
 		announced := func(version int64, gone bool, refs ...string) control.Change {
 			return control.Change{Kind: control.Link, ID: l.ID, OrganizationID: o.ID, Version: version, Refs: refs, Gone: gone}
 		}
-		want := []control.Change{announced(1, false, "sale"), announced(2, false, "sale", "winter"), announced(3, true, "winter"), announced(4, false, "winter"), announced(5, true, "winter")}
+		want := []control.Change{
+			announced(1, false, "sale"), announced(2, false, "sale", "winter"), announced(3, true, "winter"),
+			announced(4, false, "winter"), announced(5, true, "winter"),
+		}
 		want[4].OrganizationID = ""
 		if diff := gocmp.Diff(want, heard); diff != "" {
 			t.Errorf("change events (-want +got):\n%s", diff)
@@ -264,10 +289,12 @@ var servingTests = map[string]func(*testing.T, *Fixture){
 		var wg sync.WaitGroup
 		for w := range writers {
 			o, other := f.Organization(), f.Open() // as another process would
-			s := link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: 100}, link.Deps{Store: other, Folders: other, Domains: other, Passwords: plain{}, Now: f.Clock.Now})
+			s := link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: 100},
+				link.Deps{Store: other, Folders: other, Domains: other, Passwords: plain{}, Now: f.Clock.Now})
 			wg.Go(func() {
 				for i := range each {
-					if _, err := s.Create(t.Context(), somebody, o.ID, link.Fields{URL: new("https://example.com"), Slug: new(fmt.Sprintf("of-%d-%d", w, i))}); err != nil {
+					if _, err := s.Create(t.Context(), somebody, o.ID,
+						link.Fields{URL: new("https://example.com"), Slug: new(fmt.Sprintf("of-%d-%d", w, i))}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -297,7 +324,8 @@ var servingTests = map[string]func(*testing.T, *Fixture){
 		change := func(times int) {
 			t.Helper()
 			err := db.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error {
-				s := link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: 10}, link.Deps{Store: tx, Folders: tx, Domains: tx, Passwords: plain{}, Now: f.Clock.Now})
+				s := link.NewService(link.Rules{Schemes: []string{"https"}, MaxLinks: 10},
+					link.Deps{Store: tx, Folders: tx, Domains: tx, Passwords: plain{}, Now: f.Clock.Now})
 				for i := range times {
 					if _, err := s.Update(ctx, somebody, toLink(l), link.Fields{Name: new(fmt.Sprint(f.Clock.Now(), i))}); err != nil {
 						return err
@@ -351,7 +379,8 @@ var servingTests = map[string]func(*testing.T, *Fixture){
 		if n := given.Load(); n != 100 {
 			t.Errorf("%d of 100 clicks were given", n)
 		}
-		if got, err := s.Get(t.Context(), link.Ref{OrganizationID: o.ID, ID: l.ID}); err != nil || got.Uses != 100 || got.Version != 1 {
+		if got, err := s.Get(t.Context(), link.Ref{OrganizationID: o.ID, ID: l.ID}); err != nil ||
+			got.Uses != 100 || got.Version != 1 {
 			t.Errorf("%+v, %v", got, err)
 		}
 		for _, tc := range []struct {
@@ -359,7 +388,13 @@ var servingTests = map[string]func(*testing.T, *Fixture){
 			most int64
 			want bool
 			err  error
-		}{{l.ID, 101, true, nil}, {l.ID, 101, false, nil}, {other.ID, 0, false, nil}, {other.ID, 1, true, nil}, {"lnk_none", 1, false, link.ErrNotFound}} {
+		}{
+			{l.ID, 101, true, nil},
+			{l.ID, 101, false, nil},
+			{other.ID, 0, false, nil},
+			{other.ID, 1, true, nil},
+			{"lnk_none", 1, false, link.ErrNotFound},
+		} {
 			if ok, err := f.Store().UseLink(t.Context(), tc.id, tc.most); ok != tc.want || !errors.Is(err, tc.err) {
 				t.Errorf("UseLink(%s, %d) = %t, %v, want %t, %v", tc.id, tc.most, ok, err, tc.want, tc.err)
 			}

@@ -82,7 +82,8 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 			if err := s.TouchSession(t.Context(), "ses_1", at); err != nil {
 				t.Fatal(err)
 			}
-			if got, _, _, err := s.SessionByHash(t.Context(), token.HashOf("ses_1")); err != nil || !got.SeenAt.Equal(kept(later)) {
+			if got, _, _, err := s.SessionByHash(t.Context(), token.HashOf("ses_1")); err != nil ||
+				!got.SeenAt.Equal(kept(later)) {
 				t.Errorf("after %s: seen at %s, %v", at, got.SeenAt, err)
 			}
 		}
@@ -112,7 +113,12 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		for _, step := range []struct {
 			user, id string
 			want     error
-		}{{"usr_a", "ses_b", session.ErrNotFound}, {"usr_none", "ses_b", session.ErrNotFound}, {"usr_a", "ses_1", nil}, {"usr_a", "ses_1", session.ErrNotFound}} {
+		}{
+			{"usr_a", "ses_b", session.ErrNotFound},
+			{"usr_none", "ses_b", session.ErrNotFound},
+			{"usr_a", "ses_1", nil},
+			{"usr_a", "ses_1", session.ErrNotFound},
+		} {
 			if err := s.EndSession(t.Context(), somebody, step.user, step.id, Start); !errors.Is(err, step.want) {
 				t.Errorf("EndSession(%s, %s) = %v, want %v", step.user, step.id, err, step.want)
 			}
@@ -133,7 +139,8 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 			f.session(u, fmt.Sprintf("ses_%03d", i), Start.Add(time.Duration(i)*time.Second))
 			want := min(i+1, session.MaxSessions)
 			if i >= session.MaxSessions-1 {
-				if all, err := s.ListSessions(t.Context(), u.ID); err != nil || len(all) != want || all[0].ID != fmt.Sprintf("ses_%03d", i) {
+				if all, err := s.ListSessions(t.Context(), u.ID); err != nil || len(all) != want ||
+					all[0].ID != fmt.Sprintf("ses_%03d", i) {
 					t.Fatalf("after %d: %d sessions, %v", i+1, len(all), err)
 				}
 			}
@@ -150,7 +157,8 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		f.device(u.ID, "", "d1", Start)
 		f.device(other.ID, "", "d2", Start)
 		later := Start.Add(time.Minute)
-		if err := s.SetPassword(t.Context(), somebody, u.ID, u.PasswordHash, "new", later, newSession(u, "ses_2", later)); err != nil {
+		if err := s.SetPassword(t.Context(), somebody, u.ID, u.PasswordHash, "new", later,
+			newSession(u, "ses_2", later)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := s.UserByID(t.Context(), u.ID)
@@ -172,7 +180,8 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 			user, was string
 			want      error
 		}{{u.ID, u.PasswordHash, session.ErrPasswordChanged}, {"usr_none", "", org.ErrUserNotFound}, {u.ID, "", nil}} {
-			if err := s.SetPassword(t.Context(), somebody, step.user, step.was, "newer", later, nil); !errors.Is(err, step.want) {
+			if err := s.SetPassword(t.Context(), somebody, step.user, step.was,
+				"newer", later, nil); !errors.Is(err, step.want) {
 				t.Errorf("SetPassword(%s, was %q) = %v, want %v", step.user, step.was, err, step.want)
 			}
 		}
@@ -182,7 +191,8 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		if err := s.SetPassword(t.Context(), somebody, u.ID, "", "new", Start, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.CreateSession(t.Context(), somebody, u, newSession(u, "ses_1", Start)); !errors.Is(err, session.ErrPasswordChanged) {
+		if err := s.CreateSession(t.Context(), somebody, u, newSession(u, "ses_1", Start)); !errors.Is(err,
+			session.ErrPasswordChanged) {
 			t.Errorf("CreateSession() = %v, want %v", err, session.ErrPasswordChanged)
 		}
 	},
@@ -191,14 +201,16 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		f.session(u, "ses_1", Start)
 		f.reset(u.ID, "r1")
 		f.reset(u.ID, "r2")
-		if got, err := s.ResetUser(t.Context(), token.HashOf("r1"), Start.Add(time.Hour-time.Millisecond)); err != nil || got.ID != u.ID {
+		if got, err := s.ResetUser(t.Context(), token.HashOf("r1"),
+			Start.Add(time.Hour-time.Millisecond)); err != nil || got.ID != u.ID {
 			t.Errorf("ResetUser() = %+v, %v", got, err)
 		}
 		for _, try := range []struct {
 			text string
 			at   time.Time
 		}{{"x", Start}, {"r1", Start.Add(time.Hour)}} {
-			if err := s.ResetPassword(t.Context(), somebody, token.HashOf(try.text), "new", try.at); !errors.Is(err, session.ErrResetNotFound) {
+			if err := s.ResetPassword(t.Context(), somebody, token.HashOf(try.text), "new", try.at); !errors.Is(err,
+				session.ErrResetNotFound) {
 				t.Errorf("ResetPassword(%s, %s) = %v, want %v", try.text, try.at, err, session.ErrResetNotFound)
 			}
 		}
@@ -211,7 +223,8 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		if n := f.count("sessions") + f.count("password_resets"); n != 0 {
 			t.Errorf("%d sessions and permissions are left", n)
 		}
-		if err := s.CreateReset(t.Context(), somebody, &session.Reset{UserID: "usr_none"}); !errors.Is(err, org.ErrUserNotFound) {
+		if err := s.CreateReset(t.Context(), somebody,
+			&session.Reset{UserID: "usr_none"}); !errors.Is(err, org.ErrUserNotFound) {
 			t.Errorf("CreateReset() for nobody = %v", err)
 		}
 	},
@@ -316,7 +329,8 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 		f.join(second.ID, u.ID, org.RoleOwner)
 		f.member(other.ID, "usr_b", org.RoleOwner)
 		f.session(u, "ses_1", Start)
-		if _, err := s.RemoveMember(t.Context(), somebody, org.Departure{OrganizationID: first.ID, UserID: u.ID}, Start, anyRole); err != nil {
+		if _, err := s.RemoveMember(t.Context(), somebody,
+			org.Departure{OrganizationID: first.ID, UserID: u.ID}, Start, anyRole); err != nil {
 			t.Fatal(err)
 		}
 		for email, action := range map[string]string{u.Email: "signInFailed", "nobody@example.com": "signInFailed"} {
@@ -356,7 +370,10 @@ var sessionTests = map[string]func(*testing.T, *Fixture){
 			{[]string{"session.created"}, func(ctx context.Context) error {
 				return s.CreateSession(ctx, somebody, u, newSession(u, "ses_2", Start))
 			}},
-			{[]string{"session.ended"}, func(ctx context.Context) error { return s.EndSession(ctx, somebody, u.ID, "ses_1", Start) }},
+			{
+				[]string{"session.ended"},
+				func(ctx context.Context) error { return s.EndSession(ctx, somebody, u.ID, "ses_1", Start) },
+			},
 			{[]string{"session.ended"}, func(ctx context.Context) error {
 				_, err := s.EndSessions(ctx, somebody, u.ID, "", Start)
 				return err

@@ -44,8 +44,9 @@ func Run(t *testing.T, empty URL, clone Copy) {
 	for _, tests := range []map[string]func(*testing.T, *Fixture){
 		organizationTests, peopleTests, departureTests, deletedOrganizationTests, invitationTests, sessionTests, deviceTests,
 		verificationTests, accountDeletionTests, websiteTests, moveTests, keyTests, saltTests,
-		transactionTests, journalTests, idempotencyTests, auditTests, quotaTests, erasureTests, retentionTests, grantTests, linkTests, folderTests, domainTests, domainLinkTests, servingTests, blockTests, directoryTests,
-		flagTests, flagOwnerTests, flagSetTests,
+		transactionTests, journalTests, idempotencyTests, auditTests, quotaTests, erasureTests, retentionTests, grantTests,
+		linkTests, folderTests, domainTests, domainLinkTests, servingTests, blockTests, directoryTests,
+		flagTests, flagOwnerTests, flagSetTests, flagRenewalTests, flagWalkTests,
 	} {
 		run(tests, func(tb testing.TB) string { return clone(tb, template) }, true)
 	}
@@ -125,7 +126,10 @@ func nextMillisecond() {
 // User adds a user. The password hash is none, which no store looks at.
 func (f *Fixture) User(id, email string) *org.User {
 	f.tb.Helper()
-	u := &org.User{ID: id, Email: email, Name: "Ann", PasswordHash: "$argon2id$…", CreatedAt: f.Clock.Now(), PasswordChangedAt: f.Clock.Now()}
+	u := &org.User{
+		ID: id, Email: email, Name: "Ann", PasswordHash: "$argon2id$…", CreatedAt: f.Clock.Now(),
+		PasswordChangedAt: f.Clock.Now(),
+	}
 	if err := f.Store().CreateUser(f.tb.Context(), somebody, u); err != nil {
 		f.tb.Fatal(err)
 	}

@@ -29,15 +29,23 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 	"a website is read back by id and by client id": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		full := &website.Website{
-			Record: managed.Record{ID: "web_1", OrganizationID: o.ID, Version: 9, Name: awkward, CreatedAt: Start, UpdatedAt: Start.Add(time.Minute), CreatedBy: "usr_1"}, ClientID: "client 1", OldClientID: "client 0", OldClientIDUntil: Start.Add(time.Hour),
+			Record: managed.Record{
+				ID: "web_1", OrganizationID: o.ID, Version: 9, Name: awkward, CreatedAt: Start, UpdatedAt: Start.Add(time.Minute),
+				CreatedBy: "usr_1",
+			}, ClientID: "client 1", OldClientID: "client 0", OldClientIDUntil: Start.Add(time.Hour),
 			Domain: "example.com", Timezone: "Europe/Berlin", Public: true,
 			Settings: website.Settings{
 				AllowedOrigins: []string{"*.example.com", awkward}, AllowedIPs: []string{"10.0.0.0/8", "::1"},
 				ExcludedPaths: []string{"/admin/**"}, ExcludedIPs: []string{"192.0.2.1"}, MaskPatterns: []string{"/users/*"},
-				AnonymizeVisitorIDs: "auto", SessionTimeoutMinutes: 5, KeepBots: true, HonorGlobalPrivacyControl: true, HonorDoNotTrack: true, DataRetentionDays: 90, TrackQueryParams: []string{"q"},
+				AnonymizeVisitorIDs: "auto", SessionTimeoutMinutes: 5, KeepBots: true, HonorGlobalPrivacyControl: true,
+				HonorDoNotTrack: true, DataRetentionDays: 90, TrackQueryParams: []string{"q"},
 			},
 		}
-		plain := &website.Website{Record: managed.Record{ID: "web_2", OrganizationID: o.ID, Name: "n", CreatedAt: Start, UpdatedAt: Start}, ClientID: "web_2", Domain: "localhost"}
+		plain := &website.Website{
+			Record:   managed.Record{ID: "web_2", OrganizationID: o.ID, Name: "n", CreatedAt: Start, UpdatedAt: Start},
+			ClientID: "web_2",
+			Domain:   "localhost",
+		}
 		for _, w := range []*website.Website{full, plain} {
 			if err := s.CreateWebsite(t.Context(), somebody, w); err != nil {
 				t.Fatal(err)
@@ -112,7 +120,8 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		domain := "shop.example"
-		if _, err := sites.Update(t.Context(), somebody, site(other), website.Patch{Domain: &domain}); !errors.Is(err, website.ErrDomainTaken) {
+		if _, err := sites.Update(t.Context(), somebody, site(other), website.Patch{Domain: &domain}); !errors.Is(err,
+			website.ErrDomainTaken) {
 			t.Errorf("Update() to a domain that is taken = %v, want %v", err, website.ErrDomainTaken)
 		}
 		if _, err := sites.Delete(t.Context(), somebody, site(first)); err != nil {
@@ -132,7 +141,8 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 		for i := range results {
 			sites := website.NewService(f.Open(), f.Clock.Now) // as another process would
 			wg.Go(func() {
-				_, results[i] = sites.Create(t.Context(), somebody, website.Spec{OrganizationID: o.ID, Name: "n", Domain: "shop.example"})
+				_, results[i] = sites.Create(t.Context(), somebody,
+					website.Spec{OrganizationID: o.ID, Name: "n", Domain: "shop.example"})
 			})
 		}
 		wg.Wait()
@@ -184,7 +194,9 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 		if _, err := sites.Delete(t.Context(), somebody, site(w)); err != nil {
 			t.Fatal(err)
 		}
-		for name, read := range map[string]func(context.Context, string) (*website.Website, error){"WebsiteByID": s.WebsiteByID, "WebsiteByClientID": s.WebsiteByClientID} {
+		for name, read := range map[string]func(context.Context, string) (*website.Website, error){
+			"WebsiteByID": s.WebsiteByID, "WebsiteByClientID": s.WebsiteByClientID,
+		} {
 			if _, err := read(t.Context(), w.ID); !errors.Is(err, website.ErrNotFound) {
 				t.Errorf("%s() of a deleted website = %v", name, err)
 			}
@@ -228,7 +240,8 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 	"a website's change, its audit entry and its change events are one": func(t *testing.T, f *Fixture) {
 		s, o := f.Store(), f.Organization()
 		sites := f.sites()
-		w, err := sites.Create(t.Context(), somebody, website.Spec{OrganizationID: o.ID, Name: "Shop", Domain: "shop.example"})
+		w, err := sites.Create(t.Context(), somebody,
+			website.Spec{OrganizationID: o.ID, Name: "Shop", Domain: "shop.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,13 +254,22 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 			{"website.updated", func() (*website.Website, error) {
 				return sites.Update(t.Context(), somebody, site(w), website.Patch{Name: &name})
 			}, false},
-			{"website.published", func() (*website.Website, error) { return sites.Publish(t.Context(), somebody, site(w), true) }, false},
-			{"website.unpublished", func() (*website.Website, error) { return sites.Publish(t.Context(), somebody, site(w), false) }, false},
+			{
+				"website.published",
+				func() (*website.Website, error) { return sites.Publish(t.Context(), somebody, site(w), true) }, false,
+			},
+			{
+				"website.unpublished",
+				func() (*website.Website, error) { return sites.Publish(t.Context(), somebody, site(w), false) }, false,
+			},
 			{"website.clientIdRotated", func() (*website.Website, error) {
 				return sites.RotateClientID(t.Context(), somebody, site(w), time.Hour)
 			}, false},
 			{"website.deleted", func() (*website.Website, error) { return sites.Delete(t.Context(), somebody, site(w)) }, true},
-			{"website.restored", func() (*website.Website, error) { return sites.Restore(t.Context(), somebody, site(w)) }, false},
+			{"website.restored", func() (*website.Website, error) {
+				return sites.Restore(t.Context(),
+					somebody, site(w))
+			}, false},
 		}
 		refs := []string{w.ID}
 		want := []control.Change{{Kind: control.Website, ID: w.ID, OrganizationID: o.ID, Version: 1, Refs: refs}}
@@ -263,10 +285,13 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 			if diff := cmp.Diff(is, got); diff != "" || err != nil || got.Version != int64(i+2) {
 				t.Errorf("%s returned what is not kept: %v (-want +got):\n%s", step.action, err, diff)
 			}
-			if n := f.count("audit_entries WHERE action = '" + step.action + "' AND actor_id = 'usr_1' AND resource_id = '" + w.ID + "'"); n != 1 {
+			if n := f.count("audit_entries WHERE action = '" + step.action +
+				"' AND actor_id = 'usr_1' AND resource_id = '" + w.ID + "'"); n != 1 {
 				t.Errorf("%d entries of %s", n, step.action)
 			}
-			want = append(want, control.Change{Kind: control.Website, ID: w.ID, OrganizationID: o.ID, Version: int64(i + 2), Refs: refs, Gone: step.gone})
+			want = append(want, control.Change{
+				Kind: control.Website, ID: w.ID, OrganizationID: o.ID, Version: int64(i + 2), Refs: refs, Gone: step.gone,
+			})
 		}
 		if diff := cmp.Diff(want, f.announced()); diff != "" {
 			t.Errorf("change events (-want +got):\n%s", diff)
@@ -295,7 +320,9 @@ var websiteTests = map[string]func(*testing.T, *Fixture){
 			{"web_1", o.ID, "Müller"}, {"web_3", o.ID, "100%"}, {"web_2", o.ID, "n"}, {"web_0", foreign.ID, "n"},
 		} {
 			if err := s.CreateWebsite(t.Context(), somebody, &website.Website{
-				Record: managed.Record{ID: w.id, OrganizationID: w.organizationID, Name: w.name, CreatedAt: Start, UpdatedAt: Start}, ClientID: w.id, Domain: w.id + ".example",
+				Record: managed.Record{
+					ID: w.id, OrganizationID: w.organizationID, Name: w.name, CreatedAt: Start, UpdatedAt: Start,
+				}, ClientID: w.id, Domain: w.id + ".example",
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -100,7 +100,9 @@ func TestNothingIsWrittenBeforeTheFirstRows(t *testing.T) {
 			err  error
 			want apierr.Code
 		}{
-			{errors.New("broken"), ""}, {export.ErrUnavailable, apierr.ServiceUnavailable}, {context.DeadlineExceeded, apierr.DeadlineExceeded},
+			{errors.New("broken"), ""},
+			{export.ErrUnavailable, apierr.ServiceUnavailable},
+			{context.DeadlineExceeded, apierr.DeadlineExceeded},
 		} {
 			q := mustQuery(t, ask(f))
 			x, err := NewExporter(Config{}, &rows{err: tc.err}, prometheus.NewRegistry()).Begin("org_1", q)

@@ -140,7 +140,8 @@ func TestCSVReadsBackAsItWasStored(t *testing.T) {
 func TestAnEmptyExportHasTheHeaderOnly(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{"ndjson": "", "csv": "name,cursor\r\n"} {
-		if got, _ := written(t, &rows{}, ask(format, func(r *export.Request) { r.Columns = []string{"name", "cursor"} })); got != want {
+		if got, _ := written(t, &rows{},
+			ask(format, func(r *export.Request) { r.Columns = []string{"name", "cursor"} })); got != want {
 			t.Errorf("%s: %q", format, got)
 		}
 	}
@@ -219,7 +220,8 @@ func TestTheIndexOfAParquetFileLeavesOutNoValue(t *testing.T) {
 					nulls++
 				case index.NullPage(n) || strings.ToValidUTF8(v.String(), "") == v.String() &&
 					(chunk.Type().Compare(v, index.MinValue(n)) < 0 || chunk.Type().Compare(v, index.MaxValue(n)) > 0):
-					t.Fatalf("column %d, page %d: %v is not within %v and %v", chunk.Column(), n, v, index.MinValue(n), index.MaxValue(n))
+					t.Fatalf("column %d, page %d: %v is not within %v and %v",
+						chunk.Column(), n, v, index.MinValue(n), index.MaxValue(n))
 				}
 			}
 			if nulls != index.NullCount(n) {
@@ -250,7 +252,8 @@ func TestAParquetFileIsMadeOfGroupsOfABoundedSize(t *testing.T) {
 	r := &rows{}
 	big := strings.Repeat("x", 1<<20)
 	for i := range 40 {
-		r.all = append(r.all, testRow{at: export.RowKey{Key: uint64(i + 1)}, texts: map[string]string{"title": big + strconv.Itoa(i)}})
+		r.all = append(r.all,
+			testRow{at: export.RowKey{Key: uint64(i + 1)}, texts: map[string]string{"title": big + strconv.Itoa(i)}})
 	}
 	text, _ := written(t, r, ask("parquet", func(r *export.Request) { r.Columns = []string{"title"} }))
 	file, err := parquet.OpenFile(strings.NewReader(text), int64(len(text)))
@@ -286,7 +289,9 @@ func TestNumbersLookLikeThoseOfJSON(t *testing.T) {
 }
 
 func FuzzStrings(f *testing.F) {
-	for _, s := range []string{"", "plain", "\"\\\x00\n\r\t\x7f", "ü\u2028😀", "\xff\xc3", base64.StdEncoding.EncodeToString([]byte("x"))} {
+	for _, s := range []string{
+		"", "plain", "\"\\\x00\n\r\t\x7f", "ü\u2028😀", "\xff\xc3", base64.StdEncoding.EncodeToString([]byte("x")),
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, s []byte) {

@@ -95,9 +95,9 @@ func nodeOf(c *export.Column) parquet.Node {
 // few are the texts of which there are few different ones, and short ones: they
 // are written as dictionaries.
 var few = []string{
-	"name", "website_id", "type", "namespace", "source", "host", "referrer_kind", "utm_source", "utm_medium", "utm_campaign", "click_kind",
-	"browser", "browser_version", "os", "os_version", "device", "country", "region", "city", "bot", "bot_kind", "language", "timezone",
-	"screen", "viewport", "connection",
+	"name", "website_id", "type", "namespace", "source", "host", "referrer_kind", "utm_source", "utm_medium",
+	"utm_campaign", "click_kind", "browser", "browser_version", "os", "os_version", "device", "country", "region", "city",
+	"bot", "bot_kind", "language", "timezone", "screen", "viewport", "connection",
 }
 
 // isLong reports whether a column has texts that may be long.

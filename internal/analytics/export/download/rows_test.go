@@ -60,7 +60,11 @@ func before(a, b *export.RowKey) bool {
 }
 
 func blockOf(q *export.Query, all []testRow) *export.Block {
-	b := &export.Block{Rows: len(all), Values: make([]export.Values, len(q.Columns)), Names: func(i int) []byte { return []byte(all[i].at.Name) }}
+	b := &export.Block{
+		Rows:   len(all),
+		Values: make([]export.Values, len(q.Columns)),
+		Names:  func(i int) []byte { return []byte(all[i].at.Name) },
+	}
 	for i := range all {
 		b.Days, b.Keys, b.Measured = append(b.Days, all[i].at.Day), append(b.Keys, all[i].at.Key), append(b.Measured, 0)
 		for j := range q.Columns {
@@ -70,7 +74,8 @@ func blockOf(q *export.Query, all []testRow) *export.Block {
 				b.Measured[i] |= 1 << (c.Bit - 1)
 			}
 			v.Text = func(row int) []byte { return []byte(all[row].texts[c.Name]) }
-			v.Millis, v.Floats, v.Floats4, v.Counts = append(v.Millis, int64(n)), append(v.Floats, n), append(v.Floats4, float32(n)), append(v.Counts, uint32(n))
+			v.Millis, v.Floats, v.Floats4, v.Counts = append(v.Millis, int64(n)), append(v.Floats, n),
+				append(v.Floats4, float32(n)), append(v.Counts, uint32(n))
 		}
 	}
 	return b
@@ -79,7 +84,8 @@ func blockOf(q *export.Query, all []testRow) *export.Block {
 // someRows returns n rows whose values need all that the formats have.
 func someRows(n int) *rows {
 	nasty := []string{
-		"", "plain", `quoted "twice"`, "a,b", "two\r\nlines\nand\ra half", " blank ", "\x00\x01\x1f", "ünï \u2028 😀", "\xff\xfebroken", `back\slash`,
+		"", "plain", `quoted "twice"`, "a,b", "two\r\nlines\nand\ra half", " blank ", "\x00\x01\x1f", "ünï \u2028 😀",
+		"\xff\xfebroken", `back\slash`,
 	}
 	r := &rows{}
 	for i := range n {

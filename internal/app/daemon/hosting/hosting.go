@@ -16,20 +16,38 @@ import (
 	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
-// Access returns who may call, by the keys and websites of a store behind caches, and the
-// component that takes note of the use of keys. A host that serves responses also knows which
-// websites were moved, and those whose feature flags are asked for. Close it before the store.
-func Access(
-	s config.Settings, t *telemetry.Telemetry, db *store.Store, answers bool,
+// IngestAccess returns who may call a host that takes events in, by the keys and websites of a
+// store behind caches, and the component that takes note of the use of keys. Close it before
+// the store.
+func IngestAccess(
+	s config.Settings, t *telemetry.Telemetry, db *store.Store,
 ) (*auth.Authenticator, lifecycle.Component) {
-	uses := apikey.NewUsage(db, t.Log)
-	cfg := auth.Config{
+	return access(lookups(s), t, db, nil)
+}
+
+// QueryAccess is IngestAccess for a host that serves what is stored: it also knows which
+// websites were moved, and those whose feature flags are asked for.
+func QueryAccess(
+	s config.Settings, t *telemetry.Telemetry, db *store.Store,
+) (*auth.Authenticator, lifecycle.Component) {
+	cfg := lookups(s)
+	cfg.FlagStale = s.Flags.Stale
+	return access(cfg, t, db, db)
+}
+
+// lookups are the settings that all hosts look keys and websites up by.
+func lookups(s config.Settings) auth.Config {
+	return auth.Config{
 		KeyPrefix: s.Key.Prefix, Fresh: s.Lookup.Fresh, Trusted: s.Lookup.Trusted, Stale: s.Lookup.Stale,
 	}
-	deps := auth.Deps{Keys: db, Websites: db, Uses: uses, Metrics: t.Registry}
-	if answers {
-		cfg.FlagStale, deps.Moves = s.Flags.Stale, db
-	}
+}
+
+// access returns who may call; without moves, no website is known as moved.
+func access(
+	cfg auth.Config, t *telemetry.Telemetry, db *store.Store, moves auth.MoveStore,
+) (*auth.Authenticator, lifecycle.Component) {
+	uses := apikey.NewUsage(db, t.Log)
+	deps := auth.Deps{Keys: db, Websites: db, Moves: moves, Uses: uses, Metrics: t.Registry}
 	return auth.New(cfg, deps), lifecycle.Component{Name: "use of keys", Run: uses.Run}
 }
 

@@ -44,7 +44,8 @@ func TestADaemonThatCannotBeBuiltSaysWhy(t *testing.T) {
 	) ([]lifecycle.Component, error) {
 		return nil, errBroken
 	})
-	if _, err := build.Alone(t.Context(), config.Default(), telemetry.Discard(), &lifecycle.Readiness{}); !errors.Is(err, errBroken) {
+	if _, err := build.Alone(t.Context(), config.Default(), telemetry.Discard(),
+		&lifecycle.Readiness{}); !errors.Is(err, errBroken) {
 		t.Errorf("Alone() = %v", err)
 	}
 }

@@ -24,7 +24,8 @@ import (
 )
 
 // Apart is what is said of a process that is one of several and has no Redis.
-const Apart = "redis.url is empty: each process limits by itself, so that all of them together admit more than the limits"
+const Apart = "redis.url is empty: each process limits by itself, so that all of them together admit more than the " +
+	"limits"
 
 // overtime is how much longer a lease is than the longest request.
 const overtime = 10 * time.Second
@@ -35,7 +36,9 @@ const firstSalt = time.Second
 // Open returns the limiter of a process and the component that runs it. Alone says that
 // the process holds every host, so that it needs nobody to count with. It opens no
 // connection.
-func Open(s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, alone bool) (*ratelimit.Limiter, lifecycle.Component, error) {
+func Open(
+	s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, alone bool,
+) (*ratelimit.Limiter, lifecycle.Component, error) {
 	deps := ratelimit.Deps{Log: t.Log, Metrics: t.Registry, LeaseFor: max(s.Query.Deadline, s.Ingest.Deadline) + overtime}
 	var with *others
 	if s.Redis.IsSet() {

@@ -22,7 +22,10 @@ const relayDeadline = time.Minute
 // Follow returns a follower of control.v1 and the component that runs it. List the
 // component after what the caches and states read from. The daemon called component
 // is not ready before the follower has caught up.
-func Follow(component string, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, caches []control.Cache, states ...*control.States) (*control.Follower, lifecycle.Component) {
+func Follow(
+	component string, s config.Settings, t *telemetry.Telemetry, r *lifecycle.Readiness, caches []control.Cache,
+	states ...*control.States,
+) (*control.Follower, lifecycle.Component) {
 	f, listening := Listen(component, s, t, caches, states...)
 	r.AddCheck(component+": changes", f.Ready)
 	return f, listening
@@ -30,7 +33,9 @@ func Follow(component string, s config.Settings, t *telemetry.Telemetry, r *life
 
 // Listen is Follow for a daemon that is ready whether it hears of changes or not: its
 // caches look for them by themselves then.
-func Listen(component string, s config.Settings, t *telemetry.Telemetry, caches []control.Cache, states ...*control.States) (*control.Follower, lifecycle.Component) {
+func Listen(
+	component string, s config.Settings, t *telemetry.Telemetry, caches []control.Cache, states ...*control.States,
+) (*control.Follower, lifecycle.Component) {
 	f := control.NewFollower(control.FollowerDeps{
 		Source: kafka.NewControlSource(s.Kafka, component, t.Log),
 		Caches: caches, States: states, Log: t.Log, Metrics: t.Registry,
@@ -40,7 +45,9 @@ func Listen(component string, s config.Settings, t *telemetry.Telemetry, caches 
 
 // Relay returns the components that publish what is announced in a store, whenever no
 // other process does. List them after the store and the follower.
-func Relay(component string, s config.Settings, t *telemetry.Telemetry, db *store.Store, f *control.Follower) ([]lifecycle.Component, error) {
+func Relay(
+	component string, s config.Settings, t *telemetry.Telemetry, db *store.Store, f *control.Follower,
+) ([]lifecycle.Component, error) {
 	producer, err := kafka.NewProducer(s.Kafka, kafka.ProducerDeps{
 		Client: component + "-relay", Deadline: relayDeadline, Log: t.Log, Metrics: t.Registry,
 	})

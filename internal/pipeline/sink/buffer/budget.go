@@ -29,6 +29,12 @@ func (b *Budget) Release(n int64) {
 	b.mu.Lock()
 	b.used -= n
 	b.mu.Unlock()
+	b.Recheck()
+}
+
+// Recheck has Room look again, and ask tight: whoever holds what is in hand can do something
+// else about it now.
+func (b *Budget) Recheck() {
 	select {
 	case b.freed <- struct{}{}:
 	default:
@@ -46,11 +52,15 @@ func (b *Budget) InUse() int64 {
 func (b *Budget) Limit() int64 { return b.limit }
 
 // Room waits until a sixteenth of the budget is free, and returns what is free.
-// tight is called before each wait; when it says that more has to be fetched in
-// any case, a sixteenth is lent.
+// tight is called before each wait, and again after each Release and Recheck; when it
+// says that more has to be fetched in any case, a sixteenth is lent.
 func (b *Budget) Room(ctx context.Context, tight func() bool) (int64, error) {
 	least := max(1, b.limit/16)
 	for {
+		select {
+		case <-b.freed: // of before: what is free, and what tight finds, tell the same
+		default:
+		}
 		if free := b.limit - b.InUse(); free >= least {
 			return free, nil
 		}

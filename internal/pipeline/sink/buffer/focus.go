@@ -27,7 +27,13 @@ type Level struct {
 	AtEnd  bool  // the log was read to its end
 	Halted bool  // it is halted
 	Ending bool  // it is being given back
+	// Restoring says that the partition is being taken over, which needs no records of it, or
+	// no more: nothing of it can be stored before that, and what is fetched only takes memory.
+	Restoring bool
 }
+
+// done reports whether nothing more is to be fetched for the next range.
+func (l *Level) done() bool { return l.Whole || l.Halted || l.Ending || l.Restoring }
 
 // Focus says which partitions are fetched while the log holds more than memory
 // does: a few at a time, each until its next range is whole. If all were fetched
@@ -144,7 +150,8 @@ func (f *Focus[P]) waiting(all []P) []P {
 		if slices.ContainsFunc(f.turns, func(t turn[P]) bool { return t.partition == p }) {
 			continue
 		}
-		if levels[p] = p.Level(); !levels[p].Halted && !levels[p].Whole {
+		level := p.Level()
+		if levels[p] = level; !level.done() {
 			waiting = append(waiting, p)
 		}
 		p.Bench(true)
@@ -167,7 +174,7 @@ func (f *Focus[P]) waiting(all []P) []P {
 func (t *turn[P]) over(now time.Time) (over, content bool) {
 	level := t.partition.Level()
 	switch {
-	case level.Sealed != t.sealed, level.Whole, level.Halted, level.Ending:
+	case level.Sealed != t.sealed, level.done():
 		return true, false
 	case level.AtEnd:
 		return false, true

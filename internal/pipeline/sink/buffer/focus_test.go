@@ -80,6 +80,30 @@ func TestASpanThatHasToBeWholeComesFirst(t *testing.T) {
 	}
 }
 
+// Nobody is fetched who has, or needs, no more; neither with room for two nor when the turn
+// was had already.
+func TestWhoTakesNoMoreHasNoTurn(t *testing.T) {
+	t.Parallel()
+	for name, level := range map[string]Level{
+		"whole": {Whole: true}, "halted": {Halted: true}, "given back": {Ending: true}, "taken over": {Restoring: true},
+	} {
+		f, all, memory := stage(100, 50, 10)
+		done := level
+		done.Bytes = 100
+		all[0].fetched.Level = done
+		f.Rotate(begin, all, memory)
+		if got := turns(all); !slices.Equal(got, []int{1, 2}) {
+			t.Errorf("%s: %v are fetched, want the others", name, got)
+		}
+		done.Bytes = 50
+		all[1].fetched.Level = done
+		f.Rotate(begin, all, memory)
+		if got := turns(all); !slices.Equal(got, []int{2}) {
+			t.Errorf("%s in its turn: %v are fetched, want the last one", name, got)
+		}
+	}
+}
+
 // A turn goes on beyond its time only while something of the span comes.
 func TestATurnEndsWhenNothingComes(t *testing.T) {
 	t.Parallel()

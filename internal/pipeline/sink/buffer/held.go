@@ -46,6 +46,14 @@ func NewMemory(ranges int) *Memory {
 	return &Memory{held: NewPool(ranges, func() []Held { return nil }, func(h []Held) []Held { return h[:0] })}
 }
 
+// put keeps a slice; what never had records has nothing to keep, and would take the place of
+// one that has.
+func (m *Memory) put(h []Held) {
+	if cap(h) > 0 {
+		m.held.Put(h)
+	}
+}
+
 // traced is the trace context of a record's request.
 type traced struct {
 	offset int64

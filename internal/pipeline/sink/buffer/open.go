@@ -105,13 +105,14 @@ func (o *Open) Seal(n int, last int64, m *Memory) *Range {
 
 // Release lets go of what is in hand; the range begins and goes on where it did.
 func (o *Open) Release(m *Memory) {
-	m.held.Put(o.records)
+	m.put(o.records)
 	*o = Open{first: o.first, next: o.next, epochs: o.epochs.forgotten()}
 }
 
 // UpTo returns how many records, from the first, have offsets up to last.
 func (o *Open) UpTo(last int64) int {
-	n, _ := slices.BinarySearchFunc(o.records, last+1, func(h Held, offset int64) int { return cmp.Compare(h.Offset, offset) })
+	n, _ := slices.BinarySearchFunc(o.records, last+1,
+		func(h Held, offset int64) int { return cmp.Compare(h.Offset, offset) })
 	return n
 }
 

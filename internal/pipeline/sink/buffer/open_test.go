@@ -29,7 +29,8 @@ func TestAnOpenRangeTakesEachOffsetOnce(t *testing.T) {
 	add(9, 10)
 	r := o.Seal(3, 9, m)
 	// What comes before the first record has none, and belongs to it.
-	if r.Span != (ledger.Span{First: 0, Last: 9}) || o.First() != 10 || len(r.Records) != 3 || o.Len() != 1 || o.At(0).Offset != 10 {
+	if r.Span != (ledger.Span{First: 0, Last: 9}) || o.First() != 10 || len(r.Records) != 3 ||
+		o.Len() != 1 || o.At(0).Offset != 10 {
 		t.Errorf("range %v of %d records, %d left", r.Span, len(r.Records), o.Len())
 	}
 	if o.Bytes() != buffer.Overhead || r.Bytes() != 3*buffer.Overhead {
@@ -50,9 +51,21 @@ func TestTheEpochOfARecordThatIsGoneIsNotKnown(t *testing.T) {
 		records []buffer.Record // from offset 1
 		cuts    []cut
 	}{
-		{"nothing is gone", []buffer.Record{{Offset: 1, LeaderEpoch: 5}, {Offset: 2, LeaderEpoch: 6}}, []cut{{1, 4, 5}, {2, 5, 6}}},
-		{"the last one", []buffer.Record{{Offset: 1, LeaderEpoch: 5}, {Offset: 3, LeaderEpoch: 5}}, []cut{{2, 4, -1}, {3, -1, 5}}},
-		{"the last one, before another leader", []buffer.Record{{Offset: 1, LeaderEpoch: 5}, {Offset: 3, LeaderEpoch: 7}}, []cut{{2, 4, -1}, {3, -1, 7}}},
+		{
+			"nothing is gone",
+			[]buffer.Record{{Offset: 1, LeaderEpoch: 5}, {Offset: 2, LeaderEpoch: 6}},
+			[]cut{{1, 4, 5}, {2, 5, 6}},
+		},
+		{
+			"the last one",
+			[]buffer.Record{{Offset: 1, LeaderEpoch: 5}, {Offset: 3, LeaderEpoch: 5}},
+			[]cut{{2, 4, -1}, {3, -1, 5}},
+		},
+		{
+			"the last one, before another leader",
+			[]buffer.Record{{Offset: 1, LeaderEpoch: 5}, {Offset: 3, LeaderEpoch: 7}},
+			[]cut{{2, 4, -1}, {3, -1, 7}},
+		},
 		{"all of a range", []buffer.Record{{Offset: 3, LeaderEpoch: 4}}, []cut{{2, 4, -1}, {3, -1, 4}}},
 		{"all of two", []buffer.Record{{Offset: 4, LeaderEpoch: 4}}, []cut{{2, 4, -1}, {3, -1, -1}, {4, -1, 4}}},
 		{"one in the middle", []buffer.Record{{Offset: 1, LeaderEpoch: 5}, {Offset: 3, LeaderEpoch: 5}}, []cut{{3, 4, 5}}},

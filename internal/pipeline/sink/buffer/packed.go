@@ -88,8 +88,8 @@ func (r *Reader) original(rec *Held) (Original, error) {
 	return o, nil
 }
 
-// keptOpen is up to how many bytes of memory a batch stays unpacked while its reader waits.
-const keptOpen = 4 << 20
+// KeptOpen is up to how many bytes of memory a batch stays unpacked while its reader waits.
+const KeptOpen = 4 << 20
 
 // Rest lets go of a batch that is large while the reader waits; it is unpacked again
 // afterwards. It returns how many bytes stay.
@@ -97,7 +97,7 @@ func (r *Reader) Rest() (bytes int64) {
 	if r.batch == nil {
 		return 0
 	}
-	if bytes = int64(cap(r.opened.Records())); bytes > keptOpen {
+	if bytes = int64(cap(r.opened.Records())); bytes > KeptOpen {
 		*r = Reader{}
 		return 0
 	}

@@ -45,9 +45,9 @@ func (r *Range) LastReceived() int64 {
 	return 0
 }
 
-// Unpack lets go of the batches once nothing is to be read of them any more, and returns
+// DropBatches lets go of the batches once nothing is to be read of them any more, and returns
 // what does not count any more.
-func (r *Range) Unpack() (bytes int64) {
+func (r *Range) DropBatches() (bytes int64) {
 	bytes = r.bytes
 	r.batches, r.bytes = nil, 0
 	return bytes
@@ -55,7 +55,7 @@ func (r *Range) Unpack() (bytes int64) {
 
 // Release gives back what the records lay in.
 func (r *Range) Release(m *Memory) {
-	m.held.Put(r.Records)
+	m.put(r.Records)
 	r.Records = nil
 }
 

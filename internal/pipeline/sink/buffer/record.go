@@ -42,12 +42,12 @@ type Original struct {
 	Cut *deadletter.Sizes
 }
 
-// headerOverhead is what a header takes besides its texts, here and as it is sent.
-const headerOverhead = 120
+// HeaderOverhead is what a header counts besides its texts, in bytes, here and as it is sent.
+const HeaderOverhead = 120
 
 // Bytes is what a record takes in memory as the log has it.
 func (o *Original) Bytes() int64 {
-	n := len(o.Key) + len(o.Value) + headerOverhead*len(o.Headers)
+	n := len(o.Key) + len(o.Value) + HeaderOverhead*len(o.Headers)
 	for i := range o.Headers {
 		n += len(o.Headers[i].Key) + len(o.Headers[i].Value)
 	}

@@ -147,7 +147,8 @@ func TestAnEdgeThatIsAheadDoesNotMoveTheWindowWhileCatchingUp(t *testing.T) {
 		know    bool
 		clamped int64
 	}{
-		"none": {0, true, 0}, "one": {1, true, 3}, "the most that it bears": {89, true, 3}, "all but one in a hundred": {99, false, 0}, "all": {100, false, 0},
+		"none": {0, true, 0}, "one": {1, true, 3}, "the most that it bears": {89, true, 3},
+		"all but one in a hundred": {99, false, 0}, "all": {100, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -198,10 +199,12 @@ func TestTheFirstReceiptsAreNoFurtherThanNow(t *testing.T) {
 		first []int64
 		want  int32
 	}{
-		"none":                {nil, bucketOf(bucketStart)},
-		"earlier":             {[]int64{after(-3 * time.Hour)}, bucketOf(after(-3 * time.Hour))},
-		"ahead":               {[]int64{after(2 * time.Hour)}, bucketOf(bucketStart)},
-		"one ahead of others": {[]int64{after(2 * time.Hour), after(-time.Hour), after(2 * time.Hour)}, bucketOf(after(-time.Hour))},
+		"none":    {nil, bucketOf(bucketStart)},
+		"earlier": {[]int64{after(-3 * time.Hour)}, bucketOf(after(-3 * time.Hour))},
+		"ahead":   {[]int64{after(2 * time.Hour)}, bucketOf(bucketStart)},
+		"one ahead of others": {
+			[]int64{after(2 * time.Hour), after(-time.Hour), after(2 * time.Hour)}, bucketOf(after(-time.Hour)),
+		},
 	} {
 		if got := w.LowWatermarkFor(tc.first, now); got != tc.want-slack {
 			t.Errorf("%s: %d, want %d", name, got, tc.want-slack)
@@ -224,7 +227,9 @@ func TestARestoredWindowKnowsWhatTheFirstOneKnew(t *testing.T) {
 		for range rapid.IntRange(1, 300).Draw(t, "records") {
 			at += rapid.Int64Range(0, 4*60_000).Draw(t, "pause")
 			now = now.Add(time.Duration(rapid.Int64Range(0, 4*60_000).Draw(t, "clock")) * time.Millisecond)
-			s := observation{hashOf(rapid.IntRange(0, 80).Draw(t, "id")), at - rapid.Int64Range(-7_200_000, 3_600_000).Draw(t, "skew")}
+			s := observation{
+				hashOf(rapid.IntRange(0, 80).Draw(t, "id")), at - rapid.Int64Range(-7_200_000, 3_600_000).Draw(t, "skew"),
+			}
 			log = append(log, s)
 			first.add(s.h, s.at, now)
 		}

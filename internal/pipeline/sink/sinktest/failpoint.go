@@ -18,7 +18,10 @@ const (
 )
 
 // Failpoints lists them.
-var Failpoints = []Failpoint{FailpointPolled, FailpointPlanned, FailpointInserting, FailpointInserted, FailpointRecorded, FailpointCommitted, FailpointRevoking}
+var Failpoints = []Failpoint{
+	FailpointPolled, FailpointPlanned, FailpointInserting, FailpointInserted, FailpointRecorded, FailpointCommitted,
+	FailpointRevoking,
+}
 
 // Reached is called at each failpoint, from the goroutine that is there.
 type Reached func(at Failpoint, p sink.Partition)

@@ -24,7 +24,9 @@ func (s unplannedSource) Open(ctx context.Context, listener sink.RebalanceListen
 }
 
 // Commit implements sink.Source.
-func (s unplannedSource) Commit(ctx context.Context, p sink.Partition, session sink.Session, progress sink.Progress) error {
+func (s unplannedSource) Commit(
+	ctx context.Context, p sink.Partition, session sink.Session, progress sink.Progress,
+) error {
 	if state, _, err := ledger.DecodeState(progress.Metadata); err == nil && state.Plan != nil {
 		return nil
 	}

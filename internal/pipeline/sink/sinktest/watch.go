@@ -77,7 +77,9 @@ func (s watchedSource) Poll(ctx context.Context, maxBytes int64, deliver func(si
 }
 
 // Commit implements sink.Source.
-func (s watchedSource) Commit(ctx context.Context, p sink.Partition, session sink.Session, progress sink.Progress) error {
+func (s watchedSource) Commit(
+	ctx context.Context, p sink.Partition, session sink.Session, progress sink.Progress,
+) error {
 	if err := s.Source.Commit(ctx, p, session, progress); err != nil {
 		return err
 	}

@@ -127,10 +127,12 @@ func TestAFailedStepReachesNothing(t *testing.T) {
 	t.Parallel()
 	w := &world{fails: errors.New("away")}
 	var got []Failpoint
-	if err := through(t, Watch(w.deps(), func(at Failpoint, _ sink.Partition) { got = append(got, at) }), &owner{}, w); err == nil {
+	if err := through(t,
+		Watch(w.deps(), func(at Failpoint, _ sink.Partition) { got = append(got, at) }), &owner{}, w); err == nil {
 		t.Fatal("nothing failed")
 	}
-	if diff := cmp.Diff([]Failpoint{FailpointRevoking, FailpointPolled, FailpointInserting, FailpointInserted}, got); diff != "" {
+	if diff := cmp.Diff(
+		[]Failpoint{FailpointRevoking, FailpointPolled, FailpointInserting, FailpointInserted}, got); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
 	}
 }
@@ -166,9 +168,14 @@ func TestWithoutALockTheRestIsAsItWas(t *testing.T) {
 		metadata string
 		calls    []string
 	}{
-		"nothing": {func(d sink.Deps) sink.Deps { return d }, metadata(t, &[2]int64{0, 9}), []string{"commit", insertToken, "write", "write", "commit"}},
-		"plan":    {WithoutPlan, metadata(t, nil), []string{insertToken, "write", "write", "commit"}},
-		"token":   {WithoutInsertToken, metadata(t, &[2]int64{0, 9}), []string{"commit", "insert ", "write", "write", "commit"}},
+		"nothing": {
+			func(d sink.Deps) sink.Deps { return d }, metadata(t, &[2]int64{0, 9}),
+			[]string{"commit", insertToken, "write", "write", "commit"},
+		},
+		"plan": {WithoutPlan, metadata(t, nil), []string{insertToken, "write", "write", "commit"}},
+		"token": {
+			WithoutInsertToken, metadata(t, &[2]int64{0, 9}), []string{"commit", "insert ", "write", "write", "commit"},
+		},
 	} {
 		w, o, points := &world{}, &owner{}, 0
 		if err := through(t, Watch(tc.without(w.deps()), func(Failpoint, sink.Partition) { points++ }), o, w); err != nil {

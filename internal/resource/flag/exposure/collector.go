@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sendqueue"
 )
 
 const (
@@ -36,7 +36,7 @@ type Config struct {
 
 // Deps are the parts a Collector needs; all are required.
 type Deps struct {
-	Sender  buffer.Sender
+	Sender  sendqueue.Sender
 	Salts   Salts
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
@@ -47,8 +47,8 @@ type Collector struct {
 	salts   Salts
 	metrics metrics
 	seen    *seen
-	buffer  *buffer.Buffer[taken, record.ExposureRecord]
-	draft   draft // of what the buffer writes
+	queue   *sendqueue.Queue[taken, record.ExposureRecord]
+	draft   draft // of what the queue writes
 }
 
 // New returns an empty Collector. Run publishes what it takes.
@@ -57,14 +57,15 @@ func New(cfg Config, deps Deps) *Collector {
 		cfg.MaxBufferedBytes = MaxBufferedBytes
 	}
 	c := &Collector{salts: deps.Salts, seen: newSeen()}
-	c.buffer = buffer.New(
-		buffer.Config{MaxBytes: int64(cfg.MaxBufferedBytes), Gather: gather},
-		buffer.Deps[taken, record.ExposureRecord]{
-			Sender: deps.Sender, Write: c.draft.write, Record: func(r *record.ExposureRecord) *record.Record { return &r.Record },
-			Told: func(f buffer.Fate) { c.metrics[buffered[f]].Inc() }, Log: deps.Log, What: "exposures",
+	c.queue = sendqueue.New(
+		sendqueue.Config{MaxBytes: int64(cfg.MaxBufferedBytes), Gather: gather},
+		sendqueue.Deps[taken, record.ExposureRecord]{
+			Sender: deps.Sender, Write: c.draft.write,
+			Record: func(r *record.ExposureRecord) *record.Record { return &r.Record },
+			Told:   func(f sendqueue.Fate) { c.metrics[buffered[f]].Inc() }, Log: deps.Log, What: "exposures",
 		},
 	)
-	c.metrics = newMetrics(deps.Metrics, c.buffer, cfg.MaxBufferedBytes)
+	c.metrics = newMetrics(deps.Metrics, c.queue, cfg.MaxBufferedBytes)
 	return c
 }
 
@@ -102,18 +103,18 @@ func (c *Collector) Expose(e *Exposure) {
 
 // take reports whether there was room for an exposure.
 func (c *Collector) take(e *Exposure, id string, is kind, salt []byte) bool {
-	t := c.buffer.Reserve(overhead + int64(len(id)))
+	t := c.queue.Reserve(overhead + int64(len(id)))
 	if t == nil {
 		return false
 	}
 	t.Is.copy(e, id, is, salt)
-	c.buffer.Add(t)
+	c.queue.Add(t)
 	return true
 }
 
 // Run hands exposures to the publisher until ctx ends.
-func (c *Collector) Run(ctx context.Context) error { return c.buffer.Run(ctx) }
+func (c *Collector) Run(ctx context.Context) error { return c.queue.Run(ctx) }
 
 // Stop takes no more exposures, and returns when all are published that were taken, or when
 // ctx ends. It is called once, after Run.
-func (c *Collector) Stop(ctx context.Context) error { return c.buffer.Stop(ctx) }
+func (c *Collector) Stop(ctx context.Context) error { return c.queue.Stop(ctx) }

@@ -73,7 +73,7 @@ func TestAnExposureIsToldOnceADay(t *testing.T) {
 		if len(ids) != len(others) {
 			t.Errorf("%d exposures have %d ids", len(others), len(ids))
 		}
-		s.fates(t, map[string]int{"published": len(others), "repeated": len(others) + 2})
+		s.expectFates(t, map[string]int{"published": len(others), "repeated": len(others) + 2})
 		_ = s.end()
 	})
 }
@@ -157,7 +157,7 @@ func TestWhoIsNotCounted(t *testing.T) {
 		if in == 0 || in > 10 {
 			t.Errorf("one percent of 200 are %d", in)
 		}
-		s.fates(t, map[string]int{"published": in, "sampled_out": 200 - in, "no_visitor": 1, "no_salt": 1})
+		s.expectFates(t, map[string]int{"published": in, "sampled_out": 200 - in, "no_visitor": 1, "no_salt": 1})
 		_ = s.end()
 	})
 }
@@ -175,18 +175,18 @@ func TestExposuresWaitUpToTheLimitAndAreDroppedOneBeyond(t *testing.T) {
 		for n := range room {
 			s.Expose(of(n))
 		}
-		s.fates(t, map[string]int{})
+		s.expectFates(t, map[string]int{})
 		s.Expose(of(room))
 		s.Expose(of(0))
-		s.fates(t, map[string]int{"buffer_full": 1, "repeated": 1})
+		s.expectFates(t, map[string]int{"buffer_full": 1, "repeated": 1})
 		time.Sleep(time.Hour) //nolint:forbidigo // fake time
-		s.brokers.answer(nil)
+		s.brokers.respond(nil)
 		synctest.Wait()
 		s.Expose(of(room))      // there is room again, and it was not told
 		time.Sleep(time.Second) //nolint:forbidigo // fake time
 		synctest.Wait()
-		s.fates(t, map[string]int{"buffer_full": 1, "repeated": 1, "published": room + 1})
-		if n := s.buffer.Bytes(); n != 0 {
+		s.expectFates(t, map[string]int{"buffer_full": 1, "repeated": 1, "published": room + 1})
+		if n := s.queue.Bytes(); n != 0 {
 			t.Errorf("%d bytes are buffered", n)
 		}
 		_ = s.end()
@@ -207,11 +207,11 @@ func TestAStopPublishesWhatWasTaken(t *testing.T) {
 			t.Fatalf("the stop ended with exposures in hand: %v", err)
 		default:
 		}
-		s.brokers.answer(nil)
+		s.brokers.respond(nil)
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		s.fates(t, map[string]int{"published": 1})
+		s.expectFates(t, map[string]int{"published": 1})
 	})
 }
 
@@ -226,11 +226,11 @@ func TestAStopEndsWithItsContextAndSaysWhatIsLeft(t *testing.T) {
 		if err := s.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Stop() = %v", err)
 		}
-		s.brokers.answer(errors.New("the client is closed"))
+		s.brokers.respond(errors.New("the client is closed"))
 		late := anExposure(t)
 		late.UserID = "user-2"
 		s.Expose(late)
-		s.fates(t, map[string]int{"stopped": 2})
+		s.expectFates(t, map[string]int{"stopped": 2})
 	})
 }
 
@@ -240,9 +240,9 @@ func TestAnExposureThatKafkaRejectsIsCountedAndMakesRoom(t *testing.T) {
 		s := newScene(t, true, 1<<20)
 		s.Expose(anExposure(t))
 		time.Sleep(time.Second) //nolint:forbidigo // fake time
-		s.brokers.answer(errors.New("too large"))
-		s.fates(t, map[string]int{"refused": 1})
-		if n := s.buffer.Bytes(); n != 0 {
+		s.brokers.respond(errors.New("too large"))
+		s.expectFates(t, map[string]int{"refused": 1})
+		if n := s.queue.Bytes(); n != 0 {
 			t.Errorf("%d bytes are buffered", n)
 		}
 		_ = s.end()
@@ -269,7 +269,7 @@ func TestManyExposeAtOnce(t *testing.T) {
 	if err := errors.Join(s.end(), s.Stop(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	s.fates(t, map[string]int{"published": each, "repeated": each * (tellers - 1)})
+	s.expectFates(t, map[string]int{"published": each, "repeated": each * (tellers - 1)})
 }
 
 func TestATellingAgainAllocatesNothing(t *testing.T) { //nolint:paralleltest // counts for all

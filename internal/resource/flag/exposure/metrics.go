@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sendqueue"
 )
 
 // fate is what becomes of an exposure that a flag asks for.
@@ -30,13 +30,15 @@ var fates = [numFates]string{
 	noRoom: "buffer_full", rejected: "refused", stopped: "stopped",
 }
 
-// buffered are the fates of what was put into the buffer.
-var buffered = [buffer.Fates]fate{buffer.Published: published, buffer.Full: noRoom, buffer.Rejected: rejected, buffer.Stopped: stopped}
+// buffered are the fates of what was put into the queue.
+var buffered = [sendqueue.Fates]fate{
+	sendqueue.Published: published, sendqueue.Full: noRoom, sendqueue.Rejected: rejected, sendqueue.Stopped: stopped,
+}
 
 // metrics lists what this package exports.
 type metrics [numFates]prometheus.Counter
 
-func newMetrics(reg prometheus.Registerer, held *buffer.Buffer[taken, record.ExposureRecord], limit int) (m metrics) {
+func newMetrics(reg prometheus.Registerer, held *sendqueue.Queue[taken, record.ExposureRecord], limit int) (m metrics) {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_exposures_buffered_bytes",

@@ -14,7 +14,7 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/contract/record/recordtest"
-	"github.com/millrace/millrace/internal/pipeline/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sendqueue"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
@@ -65,9 +65,9 @@ func (b *brokers) Send(r *record.Record, done func(error)) {
 	done(b.rejects)
 }
 
-// answer lets brokers answer from now on, with what they reject exposures with; nil takes
+// respond lets brokers answer from now on, with what they reject exposures with; nil takes
 // them.
-func (b *brokers) answer(rejects error) {
+func (b *brokers) respond(rejects error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.away, b.rejects = false, rejects
@@ -99,7 +99,7 @@ func (s salted) Known(t time.Time) []byte {
 
 var salt = salted(bytes.Repeat([]byte{0xA5}, 32))
 
-func newCollector(p buffer.Sender, bytes int) *Collector {
+func newCollector(p sendqueue.Sender, bytes int) *Collector {
 	return New(Config{MaxBufferedBytes: bytes}, Deps{
 		Sender: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
@@ -129,8 +129,8 @@ func newScene(t *testing.T, away bool, bytes int) *scene {
 	return s
 }
 
-// fates compares those that are not 0.
-func (s *scene) fates(t *testing.T, want map[string]int) {
+// expectFates compares those that are not 0.
+func (s *scene) expectFates(t *testing.T, want map[string]int) {
 	t.Helper()
 	got := map[string]int{}
 	for i, name := range fates {

@@ -72,7 +72,8 @@ func (c *checker) text(path, text string, most int) {
 func (d *Definition) Check() []Problem {
 	c := &checker{variants: make(map[string]bool)}
 	if !ValidKey(d.Key) {
-		c.add("key", "invalid_key", "must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter, a digit or an underscore")
+		c.add("key", "invalid_key",
+			"must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter, a digit or an underscore")
 	}
 	c.checkVariants(d.Variants)
 	c.plan("", d)
@@ -269,7 +270,8 @@ func (c *checker) drawing(path, by, seed string) {
 	case "", attrUserID, attrAnonymousID, attrOrganization, attrTeam:
 	default:
 		if name, is := strings.CutPrefix(by, bucketAttr); !is || name == "" || utf8.RuneCountInString(name) > MaxIDLen {
-			c.add(path+".bucketBy", "one_of", "must be userId, anonymousId, organizationId, teamId or attr: and the name of an attribute")
+			c.add(path+".bucketBy", "one_of",
+				"must be userId, anonymousId, organizationId, teamId or attr: and the name of an attribute")
 		}
 	}
 	if n := utf8.RuneCountInString(seed); n > MaxIDLen {

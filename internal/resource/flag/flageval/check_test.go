@@ -63,17 +63,31 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 		"a key too long":    {with(func(d *Definition) { d.Key = strings.Repeat("k", 129) }), "key=invalid_key"},
 		"a key with a dash": {with(func(d *Definition) { d.Key = "-k" }), "key=invalid_key"},
 		"an empty key":      {with(func(d *Definition) { d.Key = "" }), "key=invalid_key"},
-		"no such variant":   {with(func(d *Definition) { d.DefaultVariant, d.OffVariant = "x", "" }), "defaultVariant=unknown_variant offVariant=required"},
-		"a variant twice":   {with(func(d *Definition) { d.Variants[1].Key = "on"; d.DefaultVariant, d.OffVariant = "on", "on" }), "variants[1].key=duplicate"},
+		"no such variant": {
+			with(func(d *Definition) { d.DefaultVariant, d.OffVariant = "x", "" }),
+			"defaultVariant=unknown_variant offVariant=required",
+		},
+		"a variant twice": {
+			with(func(d *Definition) { d.Variants[1].Key = "on"; d.DefaultVariant, d.OffVariant = "on", "on" }),
+			"variants[1].key=duplicate",
+		},
 		"most variants": {with(func(d *Definition) {
 			d.Variants = append(d.Variants, repeat(48, func(i int) Variant { return Variant{Key: strconv.Itoa(i)} })...)
 		}), ""},
-		"a largest payload":       {with(func(d *Definition) { d.Variants[0].Payload = make(json.RawMessage, 16<<10) }), ""},
-		"a payload too long":      {with(func(d *Definition) { d.Variants[0].Payload = make(json.RawMessage, 16<<10+1) }), "variants[0].payload=too_long"},
-		"a variant too long":      {with(func(d *Definition) { d.Variants[0].Value = make(json.RawMessage, 16<<10+1) }), "variants[0].value=too_long"},
+		"a largest payload": {with(func(d *Definition) { d.Variants[0].Payload = make(json.RawMessage, 16<<10) }), ""},
+		"a payload too long": {with(func(d *Definition) {
+			d.Variants[0].Payload = make(json.RawMessage, 16<<10+1)
+		}), "variants[0].payload=too_long"},
+		"a variant too long": {
+			with(func(d *Definition) { d.Variants[0].Value = make(json.RawMessage, 16<<10+1) }), "variants[0].value=too_long",
+		},
 		"an end at the beginning": {with(func(d *Definition) { d.Schedule = Schedule{now, now} }), "schedule.endsAt=order"},
-		"most rules":              {with(func(d *Definition) { d.Rules = repeat(100, func(int) Rule { return Rule{Serve: serve} }) }), ""},
-		"too many rules":          {with(func(d *Definition) { d.Rules = repeat(101, func(int) Rule { return Rule{Serve: serve} }) }), "rules=too_many"},
+		"most rules": {
+			with(func(d *Definition) { d.Rules = repeat(100, func(int) Rule { return Rule{Serve: serve} }) }), "",
+		},
+		"too many rules": {
+			with(func(d *Definition) { d.Rules = repeat(101, func(int) Rule { return Rule{Serve: serve} }) }), "rules=too_many",
+		},
 		"most targets": {with(func(d *Definition) {
 			d.Targets = []Target{{Variant: "on", UserIDs: repeat(10_000, strconv.Itoa)}}
 		}), ""},
@@ -91,7 +105,8 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 		}), "prerequisites=too_many"},
 		"bad prerequisites": {with(func(d *Definition) {
 			d.Prerequisites = []Prerequisite{{"f", []string{"on"}}, {"g", nil}, {"g", []string{"on"}}, {"", []string{"on"}}}
-		}), "prerequisites[0].flagKey=cycle prerequisites[1].variants=required prerequisites[2].flagKey=duplicate prerequisites[3].flagKey=invalid_key"},
+		}), "prerequisites[0].flagKey=cycle prerequisites[1].variants=required prerequisites[2].flagKey=duplicate " +
+			"prerequisites[3].flagKey=invalid_key"},
 		"most environments": {with(func(d *Definition) {
 			d.Environments = map[string]Override{}
 			for i := range 20 {
@@ -107,11 +122,13 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 		"a bad environment": {with(func(d *Definition) {
 			d.Environments = map[string]Override{"b": {OffVariant: new("x")}, "a b": {Rules: &[]Rule{{}}}}
 		}), "environments.a b=invalid_key environments.a b.rules[0].serve=one_of environments.b.offVariant=unknown_variant"},
-		"serving nothing":        {withRule(Rule{}), "rules[0].serve=one_of"},
-		"serving two things":     {withRule(Rule{Serve: Serve{Variant: "on", Rollout: &Rollout{}}}), "rules[0].serve=one_of"},
-		"serving what is not":    {withRule(Rule{Serve: Serve{Variant: "x"}}), "rules[0].serve.variant=unknown_variant"},
-		"a long name":            {withRule(Rule{Name: strings.Repeat("n", 256), Serve: serve}), "rules[0].name=too_long"},
-		"a rule's schedule":      {withRule(Rule{Schedule: Schedule{now, now.Add(-1)}, Serve: serve}), "rules[0].schedule.endsAt=order"},
+		"serving nothing":     {withRule(Rule{}), "rules[0].serve=one_of"},
+		"serving two things":  {withRule(Rule{Serve: Serve{Variant: "on", Rollout: &Rollout{}}}), "rules[0].serve=one_of"},
+		"serving what is not": {withRule(Rule{Serve: Serve{Variant: "x"}}), "rules[0].serve.variant=unknown_variant"},
+		"a long name":         {withRule(Rule{Name: strings.Repeat("n", 256), Serve: serve}), "rules[0].name=too_long"},
+		"a rule's schedule": {
+			withRule(Rule{Schedule: Schedule{now, now.Add(-1)}, Serve: serve}), "rules[0].schedule.endsAt=order",
+		},
 		"a seed by itself":       {withRule(Rule{Serve: Serve{Variant: "on", Seed: "s"}}), "rules[0].serve=needs_split"},
 		"a thousandth":           {rollout(Rollout{Percentage: 0.001}), ""},
 		"less than a thousandth": {rollout(Rollout{Percentage: 0.0005}), "rules[0].serve.rollout.percentage=percentage"},
@@ -120,33 +137,79 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 		"less than none":         {rollout(Rollout{Percentage: -0.001}), "rules[0].serve.rollout.percentage=percentage"},
 		"an attribute":           {rollout(Rollout{BucketBy: "attr:plan"}), ""},
 		"no attribute":           {rollout(Rollout{BucketBy: "attr:"}), "rules[0].serve.rollout.bucketBy=one_of"},
-		"drawn by what is not":   {rollout(Rollout{BucketBy: "plan", OnMiss: "go", Seed: long + "x"}), "rules[0].serve.rollout.bucketBy=one_of rules[0].serve.rollout.seed=too_long rules[0].serve.rollout.onMiss=one_of"},
-		"weights of 99.999":      {withRule(Rule{Serve: Serve{Split: &[]Share{{"on", 50}, {"off", 49.999}}}}), "rules[0].serve.split=sum"},
-		"weights of 100":         {withRule(Rule{Serve: Serve{Split: &[]Share{{"on", 33.333}, {"off", 66.667}}}}), ""},
-		"no weights":             {withRule(Rule{Serve: Serve{Split: &[]Share{}}}), "rules[0].serve.split=sum"},
-		"a ramp of nothing":      {withRule(Rule{Serve: serve, Progressive: &Progressive{To: 101, EndsAt: now}}), "rules[0].progressive=needs_rollout rules[0].progressive.to=percentage rules[0].progressive.startsAt=required"},
-		"a ramp backwards":       {withRule(Rule{Serve: Serve{Rollout: &Rollout{Variant: "on"}}, Progressive: &Progressive{StartsAt: now, EndsAt: now}}), "rules[0].progressive.endsAt=order"},
-		"most conditions":        {asks(repeat(50, func(int) Condition { return exists })...), ""},
-		"too many conditions":    {asks(append(repeat(49, func(int) Condition { return exists }), Condition{Conditions: Conditions{All: []Condition{exists, exists}}})...), "rules[0].conditions=too_many"},
-		"the deepest":            {asks(nest(3)), ""},
-		"too deep":               {asks(nest(4)), "rules[0].conditions.all[0].any[0].any[0]=too_deep"},
-		"all and any":            {withRule(Rule{Conditions: &Conditions{All: []Condition{exists}, Any: []Condition{exists}}, Serve: serve}), "rules[0].conditions=one_of"},
-		"no operator":            {asks(Condition{Attribute: "a", Op: "percentOf"}), "rules[0].conditions.all[0].op=unknown_operator"},
-		"no attribute to ask":    {asks(Condition{Op: OpEq, Values: []any{"x"}}), "rules[0].conditions.all[0].attribute=required"},
-		"an address compared":    {asks(Condition{Attribute: "$ip", Op: OpEq, Values: []any{"x"}}), "rules[0].conditions.all[0].op=needs_network"},
-		"most values":            {asks(Condition{Attribute: "a", Op: OpIn, Values: texts(1000)}), ""},
-		"too many values":        {asks(Condition{Attribute: "a", Op: OpIn, Values: texts(1001)}), "rules[0].conditions.all[0].values=too_many"},
-		"two values of one":      {asks(Condition{Attribute: "a", Op: OpEq, Values: texts(2)}), "rules[0].conditions.all[0].values=too_many"},
-		"no values":              {asks(Condition{Attribute: "a", Op: OpEq}), "rules[0].conditions.all[0].values=required"},
-		"values of exists":       {asks(Condition{Attribute: "a", Op: OpExists, Values: texts(1)}), "rules[0].conditions.all[0].values=too_many"},
-		"a longest value":        {asks(Condition{Attribute: "a", Op: OpEq, Values: []any{long}}), ""},
-		"a value too long":       {asks(Condition{Attribute: "a", Op: OpEq, Values: []any{long + "x"}}), "rules[0].conditions.all[0].values[0]=too_long"},
-		"a list as a value":      {asks(Condition{Attribute: "a", Op: OpEq, Values: []any{[]any{"x"}}}), "rules[0].conditions.all[0].values[0]=invalid_value"},
-		"a text for a number":    {asks(Condition{Attribute: "a", Op: OpNumGt, Values: []any{"5"}}), "rules[0].conditions.all[0].values[0]=invalid_value"},
-		"a bad pattern":          {asks(Condition{Attribute: "a", Op: OpMatches, Values: []any{"("}}), "rules[0].conditions.all[0].values[0]=invalid_value"},
-		"a bad network":          {asks(Condition{Op: OpIPInRange, Values: []any{"1.2.3.4/33"}}), "rules[0].conditions.all[0].values[0]=invalid_value"},
-		"a bad version":          {asks(Condition{Attribute: "a", Op: OpSemverGt, Values: []any{"x"}}), "rules[0].conditions.all[0].values[0]=invalid_value"},
-		"a bad date":             {asks(Condition{Attribute: "a", Op: OpDateAfter, Values: []any{"-7y"}}), "rules[0].conditions.all[0].values[0]=invalid_value"},
+		"drawn by what is not": {
+			rollout(Rollout{BucketBy: "plan", OnMiss: "go", Seed: long + "x"}),
+			"rules[0].serve.rollout.bucketBy=one_of rules[0].serve.rollout.seed=too_long rules[0].serve.rollout.onMiss=one_of",
+		},
+		"weights of 99.999": {
+			withRule(Rule{Serve: Serve{Split: &[]Share{{"on", 50}, {"off", 49.999}}}}), "rules[0].serve.split=sum",
+		},
+		"weights of 100": {withRule(Rule{Serve: Serve{Split: &[]Share{{"on", 33.333}, {"off", 66.667}}}}), ""},
+		"no weights":     {withRule(Rule{Serve: Serve{Split: &[]Share{}}}), "rules[0].serve.split=sum"},
+		"a ramp of nothing": {
+			withRule(Rule{Serve: serve, Progressive: &Progressive{To: 101, EndsAt: now}}),
+			"rules[0].progressive=needs_rollout rules[0].progressive.to=percentage rules[0].progressive.startsAt=required",
+		},
+		"a ramp backwards": {withRule(Rule{
+			Serve: Serve{Rollout: &Rollout{Variant: "on"}}, Progressive: &Progressive{StartsAt: now, EndsAt: now},
+		}), "rules[0].progressive.endsAt=order"},
+		"most conditions": {asks(repeat(50, func(int) Condition { return exists })...), ""},
+		"too many conditions": {asks(append(repeat(49, func(int) Condition { return exists }),
+			Condition{Conditions: Conditions{All: []Condition{exists, exists}}})...), "rules[0].conditions=too_many"},
+		"the deepest": {asks(nest(3)), ""},
+		"too deep":    {asks(nest(4)), "rules[0].conditions.all[0].any[0].any[0]=too_deep"},
+		"all and any": {
+			withRule(Rule{Conditions: &Conditions{All: []Condition{exists}, Any: []Condition{exists}}, Serve: serve}),
+			"rules[0].conditions=one_of",
+		},
+		"no operator": {
+			asks(Condition{Attribute: "a", Op: "percentOf"}), "rules[0].conditions.all[0].op=unknown_operator",
+		},
+		"no attribute to ask": {
+			asks(Condition{Op: OpEq, Values: []any{"x"}}), "rules[0].conditions.all[0].attribute=required",
+		},
+		"an address compared": {
+			asks(Condition{Attribute: "$ip", Op: OpEq, Values: []any{"x"}}), "rules[0].conditions.all[0].op=needs_network",
+		},
+		"most values": {asks(Condition{Attribute: "a", Op: OpIn, Values: texts(1000)}), ""},
+		"too many values": {
+			asks(Condition{Attribute: "a", Op: OpIn, Values: texts(1001)}), "rules[0].conditions.all[0].values=too_many",
+		},
+		"two values of one": {
+			asks(Condition{Attribute: "a", Op: OpEq, Values: texts(2)}), "rules[0].conditions.all[0].values=too_many",
+		},
+		"no values": {asks(Condition{Attribute: "a", Op: OpEq}), "rules[0].conditions.all[0].values=required"},
+		"values of exists": {
+			asks(Condition{Attribute: "a", Op: OpExists, Values: texts(1)}), "rules[0].conditions.all[0].values=too_many",
+		},
+		"a longest value": {asks(Condition{Attribute: "a", Op: OpEq, Values: []any{long}}), ""},
+		"a value too long": {
+			asks(Condition{Attribute: "a", Op: OpEq, Values: []any{long + "x"}}),
+			"rules[0].conditions.all[0].values[0]=too_long",
+		},
+		"a list as a value": {
+			asks(Condition{Attribute: "a", Op: OpEq, Values: []any{[]any{"x"}}}),
+			"rules[0].conditions.all[0].values[0]=invalid_value",
+		},
+		"a text for a number": {
+			asks(Condition{Attribute: "a", Op: OpNumGt, Values: []any{"5"}}),
+			"rules[0].conditions.all[0].values[0]=invalid_value",
+		},
+		"a bad pattern": {
+			asks(Condition{Attribute: "a", Op: OpMatches, Values: []any{"("}}),
+			"rules[0].conditions.all[0].values[0]=invalid_value",
+		},
+		"a bad network": {
+			asks(Condition{Op: OpIPInRange, Values: []any{"1.2.3.4/33"}}), "rules[0].conditions.all[0].values[0]=invalid_value",
+		},
+		"a bad version": {
+			asks(Condition{Attribute: "a", Op: OpSemverGt, Values: []any{"x"}}),
+			"rules[0].conditions.all[0].values[0]=invalid_value",
+		},
+		"a bad date": {
+			asks(Condition{Attribute: "a", Op: OpDateAfter, Values: []any{"-7y"}}),
+			"rules[0].conditions.all[0].values[0]=invalid_value",
+		},
 	} {
 		if got := wrong(tc.is.Check()); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
@@ -165,8 +228,11 @@ func TestASegmentIsCheckedByItsLimits(t *testing.T) {
 		"too many people": {Segment{Key: "s", UserIDs: ids(10_000), Emails: []string{"e"}}, "userIds=too_many"},
 		"nobody":          {Segment{Key: "s"}, "conditions=required"},
 		"a bad key":       {Segment{Key: "s s", Emails: []string{""}}, "key=invalid_key emails[0]=required"},
-		"another segment": {Segment{Key: "s", Conditions: &Conditions{Any: []Condition{{Op: OpInSegment, Values: []any{"x"}}}}}, "conditions=nested_segment"},
-		"conditions":      {Segment{Key: "s", Conditions: &Conditions{Any: []Condition{{Attribute: "a", Op: OpExists}}}}, ""},
+		"another segment": {
+			Segment{Key: "s", Conditions: &Conditions{Any: []Condition{{Op: OpInSegment, Values: []any{"x"}}}}},
+			"conditions=nested_segment",
+		},
+		"conditions": {Segment{Key: "s", Conditions: &Conditions{Any: []Condition{{Attribute: "a", Op: OpExists}}}}, ""},
 	} {
 		if got := wrong(tc.is.Check()); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)

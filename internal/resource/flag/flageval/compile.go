@@ -245,7 +245,9 @@ func (c *compiler) rollout(made *rule, r *Rollout, p *Progressive) (err error) {
 	made.seed = c.seed(r.Seed) + ":"
 	made.rollout = ramp{from: inBuckets(r.Percentage), to: inBuckets(r.Percentage), starts: forever}
 	if p != nil {
-		made.rollout = ramp{from: inBuckets(p.From), to: inBuckets(p.To), starts: p.StartsAt.UnixMilli(), ends: p.EndsAt.UnixMilli()}
+		made.rollout = ramp{
+			from: inBuckets(p.From), to: inBuckets(p.To), starts: p.StartsAt.UnixMilli(), ends: p.EndsAt.UnixMilli(),
+		}
 	}
 	made.variant, err = c.variant(r.Variant)
 	return err

@@ -79,7 +79,8 @@ func (c *compiler) operand(made *condition, v Value) (err error) {
 
 // kindsOf is what the values of an operand are; none stands for all of them.
 var kindsOf = map[operand]valueKind{
-	texts: textValue, patterns: textValue, numbers: numberValue, dates: textValue, versions: textValue, networks: textValue, segments: textValue,
+	texts: textValue, patterns: textValue, numbers: numberValue, dates: textValue, versions: textValue,
+	networks: textValue, segments: textValue,
 }
 
 func (c *condition) addPattern(text string) error {

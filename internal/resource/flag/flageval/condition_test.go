@@ -111,8 +111,8 @@ func TestVersionsAreInTheOrderOfSemanticVersioning(t *testing.T) {
 	t.Parallel()
 	// The order of semver.org's item 11, and beyond.
 	order := []string{
-		"0.0.1", "0.1", "1.0.0-1", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2", "1.0.0-beta.11",
-		"1.0.0-rc.1", "1", "v1.0.1", "1.2.0", "1.10.0", "2.0.0-0", "2.0.0+build.1", "999999999999999999.0.0",
+		"0.0.1", "0.1", "1.0.0-1", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2",
+		"1.0.0-beta.11", "1.0.0-rc.1", "1", "v1.0.1", "1.2.0", "1.10.0", "2.0.0-0", "2.0.0+build.1", "999999999999999999.0.0",
 	}
 	for i, a := range order {
 		for j, b := range order {
@@ -127,7 +127,10 @@ func TestVersionsAreInTheOrderOfSemanticVersioning(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"", "v", "a", "1.", "1..2", "1.2.3.4", "1.2.3-", "1.2.3+", "1.2.3-a..b", "1.2.3-ä", "-1", "1.2.x", "1234567890123456789"} {
+	for _, bad := range []string{
+		"", "v", "a", "1.", "1..2", "1.2.3.4", "1.2.3-", "1.2.3+", "1.2.3-a..b", "1.2.3-ä", "-1", "1.2.x",
+		"1234567890123456789",
+	} {
 		if _, ok := parseVersion(bad); ok {
 			t.Errorf("%q is a version", bad)
 		}

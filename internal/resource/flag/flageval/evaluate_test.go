@@ -15,7 +15,8 @@ var now = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 // reach.
 func boolean(key string, rules ...Rule) *Definition {
 	return &Definition{
-		Key: key, Active: true, Variants: []Variant{{Key: "on", Value: json.RawMessage("true")}, {Key: "off", Value: json.RawMessage("false")}},
+		Key: key, Active: true,
+		Variants:       []Variant{{Key: "on", Value: json.RawMessage("true")}, {Key: "off", Value: json.RawMessage("false")}},
 		DefaultVariant: "off", OffVariant: "off", Rules: rules,
 	}
 }
@@ -71,24 +72,33 @@ func TestTheFirstThatHoldsDecides(t *testing.T) {
 	}
 	scheduled := boolean("scheduled", Rule{Serve: everybody})
 	scheduled.Schedule = Schedule{StartsAt: now, EndsAt: now.Add(time.Second)}
-	ruleTime := boolean("rule-time", Rule{Serve: everybody, Schedule: Schedule{StartsAt: now, EndsAt: now.Add(time.Second)}})
+	ruleTime := boolean("rule-time",
+		Rule{Serve: everybody, Schedule: Schedule{StartsAt: now, EndsAt: now.Add(time.Second)}})
 	targeted := boolean("targeted", Rule{Serve: everybody})
-	targeted.Targets = []Target{{Variant: "off", UserIDs: []string{"ann"}}, {Variant: "on", UserIDs: []string{"ann", "bob"}, Emails: []string{"Eve@Example.com"}}}
+	targeted.Targets = []Target{
+		{Variant: "off", UserIDs: []string{"ann"}},
+		{Variant: "on", UserIDs: []string{"ann", "bob"}, Emails: []string{"Eve@Example.com"}},
+	}
 	roll := func(key string, percentage float64, onMiss string, more ...Rule) *Definition {
-		return boolean(key, append([]Rule{{Serve: Serve{Rollout: &Rollout{Variant: "on", Percentage: percentage, OnMiss: onMiss}}}}, more...)...)
+		return boolean(key,
+			append([]Rule{{Serve: Serve{Rollout: &Rollout{Variant: "on", Percentage: percentage, OnMiss: onMiss}}}}, more...)...)
 	}
 	split := boolean("split", Rule{Serve: Serve{Split: &[]Share{{"on", 50}, {"off", 50}}}})
 	disabled := boolean("disabled", Rule{Serve: everybody, Enabled: new(false)})
 	staged := boolean("staged")
 	staged.Environments = map[string]Override{
-		"stage": {Rules: &[]Rule{{Serve: everybody}}}, "dark": {Active: new(false), OffVariant: new("on")}, "gone": {DefaultVariant: new("on")},
+		"stage": {Rules: &[]Rule{{Serve: everybody}}}, "dark": {Active: new(false), OffVariant: new("on")},
+		"gone": {DefaultVariant: new("on")},
 	}
 	set := compiled(
-		t, off, scheduled, ruleTime, targeted, split, disabled, staged, boolean("plain"), boolean("served", Rule{Serve: everybody}),
-		needy("needs-off", Prerequisite{"off", []string{"off", "on"}}), needy("needs-plain", Prerequisite{"plain", []string{"off"}}),
-		needy("needs-other", Prerequisite{"plain", []string{"off"}}, Prerequisite{"served", []string{"off"}}), needy("needs-nothing-there", Prerequisite{"nowhere", []string{"on"}}),
+		t, off, scheduled, ruleTime, targeted, split, disabled, staged, boolean("plain"),
+		boolean("served", Rule{Serve: everybody}), needy("needs-off", Prerequisite{"off", []string{"off", "on"}}),
+		needy("needs-plain", Prerequisite{"plain", []string{"off"}}),
+		needy("needs-other", Prerequisite{"plain", []string{"off"}}, Prerequisite{"served", []string{"off"}}),
+		needy("needs-nothing-there", Prerequisite{"nowhere", []string{"on"}}),
 		needy("needs-failed", Prerequisite{"needs-other", []string{"off"}}),
-		roll("none", 0, ""), roll("all", 100, ""), roll("most", 65.157, ""), roll("fewer", 65.156, "", Rule{Serve: everybody}), roll("stop", 0, MissStop, Rule{Serve: everybody}),
+		roll("none", 0, ""), roll("all", 100, ""), roll("most", 65.157, ""),
+		roll("fewer", 65.156, "", Rule{Serve: everybody}), roll("stop", 0, MissStop, Rule{Serve: everybody}),
 	)
 	ann := &Context{UserID: "ann"}
 	inMost := float64(murmur3([]byte("most:ann"))%buckets) < 65157
@@ -153,7 +163,8 @@ func TestABucketIsWithinARolloutUpToItsThousandth(t *testing.T) {
 func TestSomebodyIsDrawnByWhatTheRolloutSays(t *testing.T) {
 	t.Parallel()
 	bucketOf := func(by, seed string, ctx *Context) int {
-		set := compiled(t, boolean("f", Rule{Serve: Serve{Rollout: &Rollout{Variant: "on", Percentage: 50, BucketBy: by, Seed: seed}}}))
+		set := compiled(t,
+			boolean("f", Rule{Serve: Serve{Rollout: &Rollout{Variant: "on", Percentage: 50, BucketBy: by, Seed: seed}}}))
 		var steps []Step
 		e := Evaluator{Steps: &steps}
 		e.Reset(set, ctx, "", now)
@@ -202,7 +213,8 @@ func TestARampReachesNobodyLessThanBefore(t *testing.T) {
 	for minute := -1; minute <= 101; minute++ {
 		reached := 0
 		for i := range people {
-			on := told(set, "ramp", "", &Context{UserID: fmt.Sprint("user-", i)}, now.Add(time.Duration(minute)*time.Minute)) == "rollout on"
+			on := told(set, "ramp", "", &Context{UserID: fmt.Sprint("user-", i)},
+				now.Add(time.Duration(minute)*time.Minute)) == "rollout on"
 			if was[i] && !on {
 				t.Fatalf("user-%d is not reached any more in minute %d", i, minute)
 			}
@@ -226,9 +238,12 @@ func TestAWebsitesFlagHidesTheOneOfAll(t *testing.T) {
 		return d
 	}
 	segment := func(user string) *Segment { return &Segment{Key: "s", UserIDs: []string{user}} }
-	asks := boolean("asks", Rule{Conditions: &Conditions{All: []Condition{{Op: OpInSegment, Values: []any{"s"}}}}, Serve: Serve{Variant: "on"}})
+	asks := boolean("asks",
+		Rule{Conditions: &Conditions{All: []Condition{{Op: OpInSegment, Values: []any{"s"}}}}, Serve: Serve{Variant: "on"}})
 	set, err := Compile(
-		[]Member[Definition]{{"", shared}, {"web_1", own}, {"", needs("of-all")}, {"web_1", needs("of-web")}, {"", asks}, {"web_1", asks}},
+		[]Member[Definition]{
+			{"", shared}, {"web_1", own}, {"", needs("of-all")}, {"web_1", needs("of-web")}, {"", asks}, {"web_1", asks},
+		},
 		[]Member[Segment]{{"", segment("ann")}, {"web_1", segment("bob")}},
 	)
 	if err != nil {
@@ -266,7 +281,8 @@ func TestFlagsThatNeedEachOtherEndAndDeepNeedsAreAskedOnce(t *testing.T) {
 		}
 		return d
 	}
-	if got := told(compiled(t, need("a", "b"), need("b", "a")), "a", "", &Context{}, now); got != "prerequisite_failed off" {
+	if got := told(compiled(t, need("a", "b"), need("b", "a")), "a",
+		"", &Context{}, now); got != "prerequisite_failed off" {
 		t.Errorf("a circle serves %s", got)
 	}
 	// Each of ten flags of a level needs all ten of the level below: ten to the tenth ways.

@@ -63,28 +63,88 @@ func Operators() (all [][2]string) {
 }
 
 var operators = [...]operator{
-	{name: OpEq, operand: anything, most: 1, sees: (*condition).isEqual, help: "The attribute is the value, of the same type."},
-	{name: OpIn, operand: anything, sees: (*condition).isEqual, help: "The attribute is one of the values, of the same type."},
+	{
+		name: OpEq, operand: anything, most: 1, sees: (*condition).isEqual,
+		help: "The attribute is the value, of the same type.",
+	},
+	{
+		name:    OpIn,
+		operand: anything,
+		sees:    (*condition).isEqual,
+		help:    "The attribute is one of the values, of the same type.",
+	},
 	{name: OpContains, operand: texts, sees: (*condition).contains, help: "The text has one of the values in it."},
 	{name: OpStartsWith, operand: texts, sees: (*condition).startsWith, help: "The text begins with one of the values."},
 	{name: OpEndsWith, operand: texts, sees: (*condition).endsWith, help: "The text ends with one of the values."},
-	{name: OpMatches, operand: patterns, sees: (*condition).matches, help: "The text has a part that one of the values, RE2 expressions, matches."},
+	{
+		name:    OpMatches,
+		operand: patterns,
+		sees:    (*condition).matches,
+		help:    "The text has a part that one of the values, RE2 expressions, matches.",
+	},
 	{name: OpExists, operand: nothing, help: "The attribute is there and not null."},
-	{name: OpNumEq, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a == b }), help: "The number is the value."},
-	{name: OpNumGt, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a > b }), help: "The number is greater than the value."},
-	{name: OpNumGte, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a >= b }), help: "The number is the value or greater."},
-	{name: OpNumLt, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a < b }), help: "The number is less than the value."},
-	{name: OpNumLte, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a <= b }), help: "The number is the value or less."},
-	{name: OpDateBefore, operand: dates, most: 1, sees: date(func(a, b int64) bool { return a < b }), help: "The time, an RFC 3339 text, a date or Unix milliseconds, is before the value: such a text, or one like -7d, counted from now in m, h, d or w."},
-	{name: OpDateAfter, operand: dates, most: 1, sees: date(func(a, b int64) bool { return a > b }), help: "The time is after the value, as for dateBefore."},
-	{name: OpSemverEq, operand: versions, most: 1, sees: semver(func(c int) bool { return c == 0 }), help: "The version, of semantic versioning, is the value."},
-	{name: OpSemverGt, operand: versions, most: 1, sees: semver(func(c int) bool { return c > 0 }), help: "The version is later than the value."},
-	{name: OpSemverGte, operand: versions, most: 1, sees: semver(func(c int) bool { return c >= 0 }), help: "The version is the value or later."},
-	{name: OpSemverLt, operand: versions, most: 1, sees: semver(func(c int) bool { return c < 0 }), help: "The version is earlier than the value."},
-	{name: OpSemverLte, operand: versions, most: 1, sees: semver(func(c int) bool { return c <= 0 }), help: "The version is the value or earlier."},
-	{name: OpInSegment, operand: segments, help: "The context is in one of the segments whose keys the values are; no attribute is asked."},
-	{name: OpIPInRange, operand: networks, attr: attrIP, sees: (*condition).inNetwork, help: "The address, of $ip where no attribute is named, is in one of the networks or is one of the addresses."},
-	{name: OpCountry, operand: texts, attr: attrCountry, sees: (*condition).isCountry, help: "The country, of $country where no attribute is named, is one of the values, ISO 3166-1 codes of two letters."},
+	{
+		name: OpNumEq, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a == b }),
+		help: "The number is the value.",
+	},
+	{
+		name: OpNumGt, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a > b }),
+		help: "The number is greater than the value.",
+	},
+	{
+		name: OpNumGte, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a >= b }),
+		help: "The number is the value or greater.",
+	},
+	{
+		name: OpNumLt, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a < b }),
+		help: "The number is less than the value.",
+	},
+	{
+		name: OpNumLte, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a <= b }),
+		help: "The number is the value or less.",
+	},
+	{
+		name: OpDateBefore, operand: dates, most: 1, sees: date(func(a, b int64) bool { return a < b }),
+		help: "The time, an RFC 3339 text, a date or Unix milliseconds, is before the value: such a text, or one like " +
+			"-7d, counted from now in m, h, d or w.",
+	},
+	{
+		name: OpDateAfter, operand: dates, most: 1, sees: date(func(a, b int64) bool { return a > b }),
+		help: "The time is after the value, as for dateBefore.",
+	},
+	{
+		name: OpSemverEq, operand: versions, most: 1, sees: semver(func(c int) bool { return c == 0 }),
+		help: "The version, of semantic versioning, is the value.",
+	},
+	{
+		name: OpSemverGt, operand: versions, most: 1, sees: semver(func(c int) bool { return c > 0 }),
+		help: "The version is later than the value.",
+	},
+	{
+		name: OpSemverGte, operand: versions, most: 1, sees: semver(func(c int) bool { return c >= 0 }),
+		help: "The version is the value or later.",
+	},
+	{
+		name: OpSemverLt, operand: versions, most: 1, sees: semver(func(c int) bool { return c < 0 }),
+		help: "The version is earlier than the value.",
+	},
+	{
+		name: OpSemverLte, operand: versions, most: 1, sees: semver(func(c int) bool { return c <= 0 }),
+		help: "The version is the value or earlier.",
+	},
+	{
+		name:    OpInSegment,
+		operand: segments,
+		help:    "The context is in one of the segments whose keys the values are; no attribute is asked.",
+	},
+	{
+		name: OpIPInRange, operand: networks, attr: attrIP, sees: (*condition).inNetwork,
+		help: "The address, of $ip where no attribute is named, is in one of the networks or is one of the addresses.",
+	},
+	{
+		name: OpCountry, operand: texts, attr: attrCountry, sees: (*condition).isCountry,
+		help: "The country, of $country where no attribute is named, is one of the values, ISO 3166-1 codes of two letters.",
+	},
 }
 
 // operatorOf returns an operator; nil for a name that is none.

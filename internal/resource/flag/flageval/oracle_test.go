@@ -41,7 +41,8 @@ func (p *plainly) of(key string) (variant, reason string) {
 		}
 	}
 	for _, t := range d.Targets {
-		if slices.Contains(t.UserIDs, p.ctx.UserID) || slices.ContainsFunc(t.Emails, func(e string) bool { return strings.EqualFold(e, p.ctx.Email) }) {
+		if slices.Contains(t.UserIDs, p.ctx.UserID) ||
+			slices.ContainsFunc(t.Emails, func(e string) bool { return strings.EqualFold(e, p.ctx.Email) }) {
 			return t.Variant, "target"
 		}
 	}
@@ -130,7 +131,8 @@ func (p *plainly) holds(c Condition) bool {
 			switch v := v.(type) {
 			case string:
 				typed = typed || e.kind == textValue
-				met = met || e.kind == textValue && (c.Op == OpContains && strings.Contains(e.text, v) || c.Op != OpContains && e.text == v)
+				met = met ||
+					e.kind == textValue && (c.Op == OpContains && strings.Contains(e.text, v) || c.Op != OpContains && e.text == v)
 			case float64:
 				typed = typed || e.kind == numberValue
 				met = met || e.kind == numberValue && (c.Op == OpNumGt && e.number > v || c.Op == OpIn && e.number == v)
@@ -205,16 +207,26 @@ func (m madeUp) rule() (r Rule) {
 		x := float64(m.IntN(100_001)) / 1000
 		r.Serve.Split = &[]Share{{m.of(variants...), x}, {m.of(variants...), 100 - x}}
 	default:
-		r.Serve.Rollout = &Rollout{Variant: m.of(variants...), Percentage: float64(m.IntN(11)) * 10, OnMiss: m.of("", MissContinue, MissStop)}
+		r.Serve.Rollout = &Rollout{
+			Variant: m.of(variants...), Percentage: float64(m.IntN(11)) * 10, OnMiss: m.of("", MissContinue, MissStop),
+		}
 		if m.some(3) {
-			r.Progressive = &Progressive{From: float64(m.IntN(101)), To: float64(m.IntN(101)), StartsAt: now.Add(-3 * time.Minute), EndsAt: m.near().Add(time.Minute)}
+			r.Progressive = &Progressive{
+				From:     float64(m.IntN(101)),
+				To:       float64(m.IntN(101)),
+				StartsAt: now.Add(-3 * time.Minute),
+				EndsAt:   m.near().Add(time.Minute),
+			}
 		}
 	}
 	return r
 }
 
 func (m madeUp) definition(key string, others []string) *Definition {
-	d := &Definition{Key: key, Active: !m.some(6), Schedule: m.schedule(), DefaultVariant: m.of(variants...), OffVariant: m.of(variants...)}
+	d := &Definition{
+		Key: key, Active: !m.some(6), Schedule: m.schedule(), DefaultVariant: m.of(variants...),
+		OffVariant: m.of(variants...),
+	}
 	for _, v := range variants {
 		d.Variants = append(d.Variants, Variant{Key: v})
 	}
@@ -224,13 +236,16 @@ func (m madeUp) definition(key string, others []string) *Definition {
 		}
 	}
 	for range m.IntN(3) {
-		d.Targets = append(d.Targets, Target{Variant: m.of(variants...), UserIDs: []string{m.of("u0", "u1")}, Emails: []string{m.of("E0@x", "e1@X")}})
+		d.Targets = append(d.Targets,
+			Target{Variant: m.of(variants...), UserIDs: []string{m.of("u0", "u1")}, Emails: []string{m.of("E0@x", "e1@X")}})
 	}
 	for range m.IntN(4) {
 		d.Rules = append(d.Rules, m.rule())
 	}
 	if m.some(2) {
-		d.Environments = map[string]Override{"stage": {Active: new(m.some(2)), Rules: &[]Rule{m.rule()}, DefaultVariant: new(m.of(variants...))}}
+		d.Environments = map[string]Override{
+			"stage": {Active: new(m.some(2)), Rules: &[]Rule{m.rule()}, DefaultVariant: new(m.of(variants...))},
+		}
 	}
 	return d
 }
@@ -244,7 +259,8 @@ func (m madeUp) context() *Context {
 		ctx.Email = m.of("e0@x", "e1@x", "E2@X")
 	}
 	for name, v := range map[string]Value{
-		"plan": Text(m.of("a", "ab", "b")), "age": Number(float64(m.IntN(4))), "roles": List(Text(m.of("a", "b")), Number(float64(m.IntN(4)))),
+		"plan": Text(m.of("a", "ab", "b")), "age": Number(float64(m.IntN(4))),
+		"roles": List(Text(m.of("a", "b")), Number(float64(m.IntN(4)))),
 	} {
 		if m.some(2) {
 			ctx.Attributes[name] = v

@@ -65,10 +65,11 @@ func TestWhoWasDrawnIsTold(t *testing.T) {
 	stops := roll(0.001)
 	stops.Rollout.OnMiss = MissStop
 	set := compiled(t,
-		boolean("missed", Rule{Serve: roll(0.001)}), boolean("hit", Rule{Serve: roll(99.999)}), boolean("stops", Rule{Serve: stops}),
-		boolean("split", Rule{Serve: Serve{Split: &[]Share{{"on", 50}, {"off", 50}}}}),
+		boolean("missed", Rule{Serve: roll(0.001)}), boolean("hit", Rule{Serve: roll(99.999)}),
+		boolean("stops", Rule{Serve: stops}), boolean("split", Rule{Serve: Serve{Split: &[]Share{{"on", 50}, {"off", 50}}}}),
 		boolean("missed-before", Rule{Serve: roll(0.001)}, Rule{Serve: on}), needy,
-		boolean("none", Rule{Serve: roll(0)}), boolean("all", Rule{Serve: roll(100)}), boolean("ruled", Rule{Serve: on}, Rule{Serve: roll(50)}),
+		boolean("none", Rule{Serve: roll(0)}), boolean("all", Rule{Serve: roll(100)}),
+		boolean("ruled", Rule{Serve: on}, Rule{Serve: roll(50)}),
 	)
 	drawn := map[string]bool{"missed": true, "hit": true, "stops": true, "split": true, "missed-before": true}
 	var e Evaluator

@@ -140,6 +140,27 @@ func TestAStoreThatWasPutBackIsFollowed(t *testing.T) {
 	})
 }
 
+// TestAStoreThatStaysBehindIsAskedAFewTimes has one say something older than what is held until it
+// is believed: two rounds of six times, and once more.
+func TestAStoreThatStaysBehindIsAskedAFewTimes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("org_1")
+		f.sets["org_1"] = 9
+		m, _ := run(t, f, 0)
+		heartbeats(t, m)
+		expect(t, m, "at first", "org_1", "v1.9")
+		before := f.readsOf("org_1")
+		f.set("org_1", 8)
+		m.Apply(told("org_1", 10))
+		until(t, func() bool { return served(t, m, "org_1") == "v1.8" })
+		pass(time.Minute)
+		if asked := f.readsOf("org_1") - before; asked != 13 {
+			t.Errorf("it was asked %d times", asked)
+		}
+	})
+}
+
 // TestNoReaderSeesAnOlderSetThanOneBefore changes sets without end while others read them, with
 // room for all and for a few.
 func TestNoReaderSeesAnOlderSetThanOneBefore(t *testing.T) {

@@ -24,37 +24,37 @@ type lowWatermarks struct {
 
 func newLowWatermarks() lowWatermarks { return lowWatermarks{of: make(map[string]lowWatermark)} }
 
-func (f *lowWatermarks) put(id string, is lowWatermark) {
-	if _, known := f.of[id]; !known {
-		f.enlist(id)
+func (l *lowWatermarks) put(id string, is lowWatermark) {
+	if _, known := l.of[id]; !known {
+		l.enlist(id)
 	}
-	f.of[id] = is
+	l.of[id] = is
 }
 
 // enlist notes an organization in the place of the one that was noted first.
-func (f *lowWatermarks) enlist(id string) {
-	if len(f.order) < maxLowWatermarks {
-		f.order = append(f.order, id)
+func (l *lowWatermarks) enlist(id string) {
+	if len(l.order) < maxLowWatermarks {
+		l.order = append(l.order, id)
 		return
 	}
-	delete(f.of, f.order[f.next])
-	f.order[f.next] = id
-	f.next = (f.next + 1) % maxLowWatermarks
+	delete(l.of, l.order[l.next])
+	l.order[l.next] = id
+	l.next = (l.next + 1) % maxLowWatermarks
 }
 
 // raise notes that a set of a mark is there.
-func (f *lowWatermarks) raise(id string, mark Mark) {
-	is := f.of[id]
+func (l *lowWatermarks) raise(id string, mark Mark) {
+	is := l.of[id]
 	if is.mark.Before(mark) {
 		is.mark = mark
-		f.put(id, is)
+		l.put(id, is)
 	}
 }
 
 // met notes that the store said something new enough.
-func (f *lowWatermarks) met(id string) {
-	if is, known := f.of[id]; known && is.behind {
+func (l *lowWatermarks) met(id string) {
+	if is, known := l.of[id]; known && is.behind {
 		is.behind = false
-		f.of[id] = is
+		l.of[id] = is
 	}
 }

@@ -119,7 +119,8 @@ func NewMemory(cfg Config, deps Deps) *Memory {
 		deps.Now = time.Now
 	}
 	m := &Memory{
-		cfg: cfg, deps: deps, index: newIndex(), again: readcache.NewAgain[struct{}](0), born: deps.Now(), wake: make(chan struct{}, 1),
+		cfg: cfg, deps: deps, index: newIndex(), again: readcache.NewAgain[struct{}](0), born: deps.Now(),
+		wake:  make(chan struct{}, 1),
 		reads: readcache.NewReads[*Set](readcache.Config{Name: "flag_sets"}, isGone, deps.Metrics),
 		order: list.New(), lowWatermarks: newLowWatermarks(), watches: make(map[string]map[*Watch]struct{}),
 		asked: make(map[string]bool), askedC: make(chan struct{}, 1),

@@ -52,7 +52,10 @@ func (m *Memory) read(ctx context.Context, id string) (*Set, error) {
 	return set, err
 }
 
-// fetch reads a set, again where it is older than what was heard of meanwhile, and holds it.
+// fetch reads a set, again where it is older than what was heard of meanwhile, and holds it. Each
+// time is one statement, which sends what the store has otherwise than what is held: a replica that
+// lags costs six of them in the two seconds of a read, and after retryPause again as many, until
+// lagsFor is over and it is believed.
 func (m *Memory) fetch(ctx context.Context, id string) (*Set, error) {
 	for wait := time.Duration(0); ; wait = max(firstPause, 2*wait) {
 		if !pause(ctx, wait) {

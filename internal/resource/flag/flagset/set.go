@@ -69,8 +69,9 @@ func New(organizationID string, mark Mark, flags []*flag.Flag, segments []*flag.
 // segments: the same pointers.
 func Renew(was *Set, organizationID string, mark Mark, flags []*flag.Flag, segments []*flag.Segment) (*Set, error) {
 	s := &Set{
-		OrganizationID: organizationID, Mark: mark, Segments: slices.Clone(segments), flags: make(map[*flageval.Flag]*Flag, len(flags)),
-		own: make(map[string][]*Flag), asked: slices.Clone(segments),
+		OrganizationID: organizationID, Mark: mark, Segments: slices.Clone(segments),
+		flags: make(map[*flageval.Flag]*Flag, len(flags)),
+		own:   make(map[string][]*Flag), asked: slices.Clone(segments),
 	}
 	slices.SortFunc(s.asked, func(a, b *flag.Segment) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(s.Segments, func(a, b *flag.Segment) int {
@@ -129,7 +130,8 @@ func (s *Set) SameSegment(websiteID, id string, version int64, updatedAt time.Ti
 	if s == nil {
 		return nil
 	}
-	i, found := slices.BinarySearchFunc(s.asked, id, func(g *flag.Segment, id string) int { return strings.Compare(g.ID, id) })
+	i, found := slices.BinarySearchFunc(s.asked, id,
+		func(g *flag.Segment, id string) int { return strings.Compare(g.ID, id) })
 	if !found {
 		return nil
 	}
@@ -139,23 +141,18 @@ func (s *Set) SameSegment(websiteID, id string, version int64, updatedAt time.Ti
 	return nil
 }
 
-// Latest is when the last of the set's flags and segments was changed; the zero time of none, and
-// of a nil set.
-func (s *Set) Latest() (at time.Time) {
-	if s == nil {
-		return at
-	}
-	for _, f := range s.flags {
-		if f.Record.UpdatedAt.After(at) {
-			at = f.Record.UpdatedAt
+// Flags goes through all flags of the set, in no order; none of a nil set.
+func (s *Set) Flags() iter.Seq[*flag.Flag] {
+	return func(yield func(*flag.Flag) bool) {
+		if s == nil {
+			return
+		}
+		for _, f := range s.flags {
+			if !yield(f.Record) {
+				return
+			}
 		}
 	}
-	for _, g := range s.asked {
-		if g.UpdatedAt.After(at) {
-			at = g.UpdatedAt
-		}
-	}
-	return at
 }
 
 // find is Find, also of a nil set.

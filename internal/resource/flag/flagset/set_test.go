@@ -20,8 +20,9 @@ func flagOf(website, key string, state flag.State) *flag.Flag {
 func TestAWebsiteSeesItsOwnFlagsAndThoseOfAllThatTheyDoNotHide(t *testing.T) {
 	t.Parallel()
 	s, err := New("org_1", Mark{Version: 3}, []*flag.Flag{
-		flagOf("", "b", flag.Active), flagOf("web_1", "c", flag.Inactive), flagOf("", "d", flag.Active), flagOf("web_1", "a", flag.Active),
-		flagOf("web_1", "b", flag.Active), flagOf("web_1", "d", flag.Archived), flagOf("web_2", "a", flag.Active),
+		flagOf("", "b", flag.Active), flagOf("web_1", "c", flag.Inactive), flagOf("", "d", flag.Active),
+		flagOf("web_1", "a", flag.Active), flagOf("web_1", "b", flag.Active), flagOf("web_1", "d", flag.Archived),
+		flagOf("web_2", "a", flag.Active),
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -100,7 +100,9 @@ func crowd(t *testing.T, i int) *flag.Segment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &flag.Segment{Record: managed.Record{ID: fmt.Sprintf("seg_%026d", i), OrganizationID: strings.Clone("org_1"), Version: 1}}
+	g := &flag.Segment{
+		Record: managed.Record{ID: fmt.Sprintf("seg_%026d", i), OrganizationID: strings.Clone("org_1"), Version: 1},
+	}
 	if err := json.Unmarshal(text, &g.Definition); err != nil {
 		t.Fatal(err)
 	}

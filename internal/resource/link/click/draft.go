@@ -44,7 +44,8 @@ func (d *draft) write(c *Click, salt []byte, r *record.ClickRecord) {
 	d.setVisitor(&c.Visitor)
 	d.setOrigin(c)
 	d.event = record.Event{
-		ID: d.keep(appendID(d.text, at)), Organization: bytesOf(c.Link.OrganizationID), TimeMillis: at, ReceivedAt: at, Web: &d.web, Click: &d.click,
+		ID: d.keep(appendID(d.text, at)), Organization: bytesOf(c.Link.OrganizationID), TimeMillis: at, ReceivedAt: at,
+		Web: &d.web, Click: &d.click,
 	}
 	r.Set(&d.event, c.RequestID)
 }
@@ -72,7 +73,8 @@ var noAgent enrich.Agent
 // setVisitor puts in what is known of the visitor.
 func (d *draft) setVisitor(v *enrich.Visitor) {
 	t := &d.web.Texts
-	t[record.Country], t[record.Region], t[record.City] = bytesOf(v.Place.Country), bytesOf(v.Place.Region), bytesOf(v.Place.City)
+	t[record.Country], t[record.Region], t[record.City] = bytesOf(v.Place.Country),
+		bytesOf(v.Place.Region), bytesOf(v.Place.City)
 	a := cmp.Or(v.Agent, &noAgent)
 	t[record.Device], t[record.OS], t[record.Browser] = bytesOf(a.Device), bytesOf(a.OS), bytesOf(a.Browser)
 }
@@ -87,7 +89,8 @@ func (d *draft) setOrigin(c *Click) {
 	if len(name) == 0 {
 		name = d.origin.Host
 	}
-	t[record.ReferrerHost], t[record.ReferrerKind], t[record.ReferrerName] = d.origin.Host, bytesOf(string(d.origin.Kind)), name
+	t[record.ReferrerHost], t[record.ReferrerKind], t[record.ReferrerName] = d.origin.Host,
+		bytesOf(string(d.origin.Kind)), name
 
 	d.keep(enrich.AppendCampaign(d.text, &d.campaign, c.Query))
 	d.setCampaign(&c.Link.UTM)

@@ -49,14 +49,17 @@ func TestARecordTellsOfTheClick(t *testing.T) {
 	c.RuleID, c.VariantID, c.Bot, c.RequestID = "rul_1", "var_1", BotPrefetch, []byte("req-1")
 	r, e := recordOf(t, c, salt)
 	want := map[string]string{
-		"country": "AT", "region": "Tyrol", "city": "Innsbruck", "device": "desktop", "os": "Windows", "browser": "Chrome", "language": "de-AT",
-		"referrerHost": "google.com", "referrerKind": "search", "referrerName": "Google", "utmSource": "newsletter", "utmMedium": "email",
+		"country": "AT", "region": "Tyrol", "city": "Innsbruck", "device": "desktop", "os": "Windows", "browser": "Chrome",
+		"language":     "de-AT",
+		"referrerHost": "google.com", "referrerKind": "search", "referrerName": "Google", "utmSource": "newsletter",
+		"utmMedium": "email",
 	}
 	if diff := cmp.Diff(want, texts(e)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	click := &record.Click{
-		Link: []byte(c.Link.ID), Visitor: visitorOf(c), RuleID: []byte("rul_1"), VariantID: []byte("var_1"), BotReason: []byte("prefetch"), IsBot: true, Status: 302,
+		Link: []byte(c.Link.ID), Visitor: visitorOf(c), RuleID: []byte("rul_1"), VariantID: []byte("var_1"),
+		BotReason: []byte("prefetch"), IsBot: true, Status: 302,
 	}
 	if diff := cmp.Diff(click, e.Click); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -81,13 +84,16 @@ func TestNeitherAddressNorUserAgentNorReferrerArePublished(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"203.0.113.77", "2001:db8:1234::77"} {
 		c := anyClick()
-		c.Addr, c.Referrer = netip.MustParseAddr(addr), []byte("https://user:pass@www.example.org/private/page?token=secret#part")
+		c.Addr, c.Referrer = netip.MustParseAddr(addr),
+			[]byte("https://user:pass@www.example.org/private/page?token=secret#part")
 		r, _ := recordOf(t, c, salt)
 		all := append([]byte{}, r.Value...)
 		for _, h := range r.Headers {
 			all = append(all, h.Value...)
 		}
-		for _, secret := range []string{addr, "Mozilla", "AppleWebKit", "126.0", "private", "secret", "user", "pass", hex.EncodeToString(c.Addr.AsSlice())} {
+		for _, secret := range []string{
+			addr, "Mozilla", "AppleWebKit", "126.0", "private", "secret", "user", "pass", hex.EncodeToString(c.Addr.AsSlice()),
+		} {
 			if bytes.Contains(all, []byte(secret)) {
 				t.Errorf("%s is in the record %s", secret, r.Value)
 			}
@@ -108,7 +114,8 @@ func TestAVisitorIsKnownForADayAndALink(t *testing.T) {
 	if again := of(salt, same); again != first {
 		t.Errorf("one visitor is %s and %s", first, again)
 	}
-	if mapped := of(salt, func(c *Click) { c.Addr = netip.MustParseAddr("::ffff:192.0.2.1") }); mapped != of(salt, func(c *Click) { c.Addr = netip.MustParseAddr("192.0.2.1") }) {
+	if mapped := of(salt, func(c *Click) { c.Addr = netip.MustParseAddr("::ffff:192.0.2.1") }); mapped != of(salt,
+		func(c *Click) { c.Addr = netip.MustParseAddr("192.0.2.1") }) {
 		t.Error("one address in two forms is two visitors")
 	}
 	seen := map[string]bool{first: true}
@@ -135,7 +142,9 @@ func TestACampaignIsTheLinksAndElseTheAddresss(t *testing.T) {
 	c.Query = []byte("utm_source=x&utm_medium=m%C3%A9&utm_campaign=c+d&utm_content=&utm_term=y&gclid=1")
 	c.Referrer, c.Languages = nil, nil
 	_, e := recordOf(t, c, nil)
-	want := map[string]string{"utmSource": "s", "utmMedium": "mé", "utmCampaign": "c d", "utmTerm": "t", "referrerKind": "direct"}
+	want := map[string]string{
+		"utmSource": "s", "utmMedium": "mé", "utmCampaign": "c d", "utmTerm": "t", "referrerKind": "direct",
+	}
 	got := texts(e)
 	for _, known := range []string{"country", "region", "city", "device", "os", "browser"} {
 		delete(got, known)
@@ -148,7 +157,8 @@ func TestACampaignIsTheLinksAndElseTheAddresss(t *testing.T) {
 func TestQRCodesAreRecognised(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]bool{
-		"qr=1": true, "a=b&qr=1": true, "qr=1&a": true, "": false, "qr": false, "qr=": false, "qr=0": false, "qr=11": false, "xqr=1": false, "a=qr=1": false,
+		"qr=1": true, "a=b&qr=1": true, "qr=1&a": true, "": false, "qr": false, "qr=": false, "qr=0": false, "qr=11": false,
+		"xqr=1": false, "a=qr=1": false,
 	} {
 		c := anyClick()
 		c.Query = []byte(query)
@@ -162,7 +172,8 @@ func TestTheLanguageIsTheFirstThatTheBrowserNames(t *testing.T) {
 	t.Parallel()
 	longest := "a" + strings.Repeat("-b", 17) // 35 bytes
 	for header, want := range map[string]string{
-		"de-AT,de;q=0.9": "de-AT", "en ;q=0.5": "en", "": "", "*": "", "<script>": "", "de\x00": "", longest: longest, longest + "c": "",
+		"de-AT,de;q=0.9": "de-AT", "en ;q=0.5": "en", "": "", "*": "", "<script>": "", "de\x00": "", longest: longest,
+		longest + "c": "",
 	} {
 		c := anyClick()
 		c.Languages = []byte(header)
@@ -174,7 +185,8 @@ func TestTheLanguageIsTheFirstThatTheBrowserNames(t *testing.T) {
 
 func TestAClickOfWhichNothingIsKnownIsARecordToo(t *testing.T) {
 	t.Parallel()
-	_, e := recordOf(t, &Click{Link: &link.Served{ID: "lnk_1", OrganizationID: "org_1"}, At: anyClick().At, Status: 301}, salt)
+	_, e := recordOf(t,
+		&Click{Link: &link.Served{ID: "lnk_1", OrganizationID: "org_1"}, At: anyClick().At, Status: 301}, salt)
 	if diff := cmp.Diff(map[string]string{"referrerKind": "direct"}, texts(e)); diff != "" || len(e.Click.Visitor) != 32 {
 		t.Errorf("visitor %q (-want +got):\n%s", e.Click.Visitor, diff)
 	}

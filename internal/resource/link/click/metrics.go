@@ -5,34 +5,39 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sendqueue"
 )
 
 // reasons are the losses' names in metrics.
-var reasons = map[buffer.Fate]string{buffer.Full: "buffer_full", buffer.Rejected: "refused", buffer.Stopped: "stopped"}
+var reasons = map[sendqueue.Fate]string{
+	sendqueue.Full: "buffer_full", sendqueue.Rejected: "refused", sendqueue.Stopped: "stopped",
+}
 
 // metrics lists what this package exports.
 type metrics struct {
-	fates [buffer.Fates]prometheus.Counter
+	fates [sendqueue.Fates]prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer, held *buffer.Buffer[taken, record.ClickRecord], limit int) (m metrics) {
+func newMetrics(reg prometheus.Registerer, held *sendqueue.Queue[taken, record.ClickRecord], limit int) (m metrics) {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_clicks_buffered", Help: "Clicks of short links that Kafka has not acknowledged yet.",
 	}, func() float64 { return float64(held.Len()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_clicks_buffered_bytes", Help: "Memory that clicks of short links take that Kafka has not acknowledged yet.",
+		Name: "millrace_clicks_buffered_bytes",
+		Help: "Memory that clicks of short links take that Kafka has not acknowledged yet.",
 	}, func() float64 { return float64(held.Bytes()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_clicks_buffer_limit_bytes", Help: "Limit of millrace_clicks_buffered_bytes; beyond it new clicks are dropped.",
+		Name: "millrace_clicks_buffer_limit_bytes",
+		Help: "Limit of millrace_clicks_buffered_bytes; beyond it new clicks are dropped.",
 	}, func() float64 { return float64(limit) })
-	m.fates[buffer.Published] = f.NewCounter(prometheus.CounterOpts{
+	m.fates[sendqueue.Published] = f.NewCounter(prometheus.CounterOpts{
 		Name: "millrace_clicks_published_total", Help: "Clicks of short links acknowledged by clicks.v1.",
 	})
 	dropped := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_clicks_dropped_total",
-		Help: "Clicks of short links that are lost; reason is buffer_full, refused (by brokers, for good) or stopped (not acknowledged when the process ended). Their visitors were redirected all the same.",
+		Help: "Clicks of short links that are lost; reason is buffer_full, refused (by brokers, for good) or stopped (not " +
+			"acknowledged when the process ended). Their visitors were redirected all the same.",
 	}, []string{"reason"})
 	for fate, name := range reasons {
 		m.fates[fate] = dropped.WithLabelValues(name)

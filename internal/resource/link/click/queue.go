@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sendqueue"
 )
 
 const (
@@ -33,7 +33,7 @@ type Config struct {
 
 // Deps are the parts a Queue needs; all are required.
 type Deps struct {
-	Sender  buffer.Sender
+	Sender  sendqueue.Sender
 	Salts   Salts
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
@@ -43,21 +43,21 @@ type Deps struct {
 type Queue struct {
 	salts   Salts
 	metrics metrics
-	buffer  *buffer.Buffer[taken, record.ClickRecord]
+	queue   *sendqueue.Queue[taken, record.ClickRecord]
 	draft   draft // of write
 }
 
 // New returns an empty Queue. Run publishes what it takes.
 func New(cfg Config, deps Deps) *Queue {
 	q := &Queue{salts: deps.Salts}
-	q.buffer = buffer.New(
-		buffer.Config{MaxBytes: int64(cfg.MaxBufferedBytes), Gather: gather},
-		buffer.Deps[taken, record.ClickRecord]{
+	q.queue = sendqueue.New(
+		sendqueue.Config{MaxBytes: int64(cfg.MaxBufferedBytes), Gather: gather},
+		sendqueue.Deps[taken, record.ClickRecord]{
 			Sender: deps.Sender, Write: q.write, Record: func(r *record.ClickRecord) *record.Record { return &r.Record },
-			Told: func(f buffer.Fate) { q.metrics.fates[f].Inc() }, Log: deps.Log, What: "clicks",
+			Told: func(f sendqueue.Fate) { q.metrics.fates[f].Inc() }, Log: deps.Log, What: "clicks",
 		},
 	)
-	q.metrics = newMetrics(deps.Metrics, q.buffer, cfg.MaxBufferedBytes)
+	q.metrics = newMetrics(deps.Metrics, q.queue, cfg.MaxBufferedBytes)
 	return q
 }
 
@@ -65,17 +65,17 @@ func New(cfg Config, deps Deps) *Queue {
 // counted. It copies what it needs and leaves the rest to Run, for whoever calls it has a
 // visitor waiting.
 func (q *Queue) Take(c *Click) {
-	if t := q.buffer.Reserve(overhead + c.textLen()); t != nil {
+	if t := q.queue.Reserve(overhead + c.textLen()); t != nil {
 		t.Is.copy(c)
-		q.buffer.Add(t)
+		q.queue.Add(t)
 	}
 }
 
 func (q *Queue) write(t *taken, r *record.ClickRecord) { q.draft.write(&t.click, q.salts.Today(), r) }
 
 // Run hands clicks to the publisher until ctx ends.
-func (q *Queue) Run(ctx context.Context) error { return q.buffer.Run(ctx) }
+func (q *Queue) Run(ctx context.Context) error { return q.queue.Run(ctx) }
 
 // Stop takes no more clicks, and returns when all are published that were taken, or when
 // ctx ends. It is called once, after Run.
-func (q *Queue) Stop(ctx context.Context) error { return q.buffer.Stop(ctx) }
+func (q *Queue) Stop(ctx context.Context) error { return q.queue.Stop(ctx) }

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/pipeline/buffer"
+	"github.com/millrace/millrace/internal/pipeline/sendqueue"
 )
 
 // brokers stand in for Kafka: they acknowledge at once, or keep what they get while they
@@ -43,8 +43,8 @@ func (b *brokers) Send(r *record.Record, done func(error)) {
 	done(b.rejects)
 }
 
-// response lets brokers answer from now on, with what they reject clicks with; nil takes them.
-func (b *brokers) response(rejects error) {
+// respond lets brokers answer from now on, with what they reject clicks with; nil takes them.
+func (b *brokers) respond(rejects error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.away, b.rejects = false, rejects
@@ -93,8 +93,14 @@ func named(name string) *Click {
 
 func (s *scene) counts(t *testing.T, published, noRoomed, buffered int64) {
 	t.Helper()
-	want := map[string]float64{"published": float64(published), "buffer_full": float64(noRoomed), "buffered": float64(buffered)}
-	got := map[string]float64{"published": testutil.ToFloat64(s.metrics.fates[buffer.Published]), "buffer_full": testutil.ToFloat64(s.metrics.fates[buffer.Full]), "buffered": float64(s.buffer.Len())}
+	want := map[string]float64{
+		"published": float64(published), "buffer_full": float64(noRoomed), "buffered": float64(buffered),
+	}
+	got := map[string]float64{
+		"published":   testutil.ToFloat64(s.metrics.fates[sendqueue.Published]),
+		"buffer_full": testutil.ToFloat64(s.metrics.fates[sendqueue.Full]),
+		"buffered":    float64(s.queue.Len()),
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("clicks (-want +got):\n%s", diff)
 	}
@@ -133,11 +139,11 @@ func TestClicksWaitWhileBrokersAreAwayUpToTheLimitAndAreDroppedOneBeyond(t *test
 		s.counts(t, 0, 0, room)
 		s.Take(anyClick())
 		s.counts(t, 0, 1, room)
-		if n := s.buffer.Bytes(); n != room*one {
+		if n := s.queue.Bytes(); n != room*one {
 			t.Errorf("%d bytes are buffered, want %d", n, room*one)
 		}
 		time.Sleep(time.Hour) //nolint:forbidigo // fake time
-		s.brokers.response(nil)
+		s.brokers.respond(nil)
 		synctest.Wait()
 		s.counts(t, room, 1, 0)
 		s.Take(anyClick())      // there is room again
@@ -153,17 +159,17 @@ func TestAClickThatDoesNotFitByAByteIsDropped(t *testing.T) {
 	q := newQueue(&brokers{away: true}, int(2*sizeOfOne(t))-1)
 	q.Take(anyClick())
 	q.Take(anyClick())
-	if dropped := testutil.ToFloat64(q.metrics.fates[buffer.Full]); dropped != 1 || q.buffer.Len() != 1 {
-		t.Errorf("%v of two clicks are dropped, %d are buffered", dropped, q.buffer.Len())
+	if dropped := testutil.ToFloat64(q.metrics.fates[sendqueue.Full]); dropped != 1 || q.queue.Len() != 1 {
+		t.Errorf("%v of two clicks are dropped, %d are buffered", dropped, q.queue.Len())
 	}
 }
 
-// sizeOfOne is what one click of anyClick takes of the buffer.
+// sizeOfOne is what one click of anyClick takes of the queue.
 func sizeOfOne(t *testing.T) int64 {
 	t.Helper()
 	q := newQueue(&brokers{away: true}, 1<<20)
 	q.Take(anyClick())
-	return q.buffer.Bytes()
+	return q.queue.Bytes()
 }
 
 func TestAStopPublishesWhatWasTaken(t *testing.T) {
@@ -184,7 +190,7 @@ func TestAStopPublishesWhatWasTaken(t *testing.T) {
 			t.Fatalf("the stop ended with clicks in hand: %v", err)
 		default:
 		}
-		s.brokers.response(nil)
+		s.brokers.respond(nil)
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -208,10 +214,10 @@ func TestAStopEndsWithItsContextAndSaysWhatIsLeft(t *testing.T) {
 		if took := time.Since(begin); !errors.Is(err, context.DeadlineExceeded) || took != 10*time.Second {
 			t.Errorf("Stop() = %v after %s", err, took)
 		}
-		s.brokers.response(errors.New("the client is closed"))
+		s.brokers.respond(errors.New("the client is closed"))
 		s.Take(anyClick())
-		if n := testutil.ToFloat64(s.metrics.fates[buffer.Stopped]); n != 2 || s.buffer.Len() != 0 || s.buffer.Bytes() != 0 {
-			t.Errorf("%v clicks were dropped at the stop, want 2; %d are left", n, s.buffer.Len())
+		if n := testutil.ToFloat64(s.metrics.fates[sendqueue.Stopped]); n != 2 || s.queue.Len() != 0 || s.queue.Bytes() != 0 {
+			t.Errorf("%v clicks were dropped at the stop, want 2; %d are left", n, s.queue.Len())
 		}
 	})
 }
@@ -222,9 +228,9 @@ func TestAClickThatKafkaRejectsIsCountedAndMakesRoom(t *testing.T) {
 		s := newScene(t, true, 1<<20)
 		s.Take(anyClick())
 		time.Sleep(time.Second) //nolint:forbidigo // fake time
-		s.brokers.response(errors.New("too large"))
-		if n := testutil.ToFloat64(s.metrics.fates[buffer.Rejected]); n != 1 || s.buffer.Bytes() != 0 {
-			t.Errorf("%v clicks were refused, %d bytes are buffered", n, s.buffer.Bytes())
+		s.brokers.respond(errors.New("too large"))
+		if n := testutil.ToFloat64(s.metrics.fates[sendqueue.Rejected]); n != 1 || s.queue.Bytes() != 0 {
+			t.Errorf("%v clicks were refused, %d bytes are buffered", n, s.queue.Bytes())
 		}
 		s.counts(t, 0, 0, 0)
 		_ = s.end()
@@ -255,7 +261,8 @@ func TestManyTakeAtOnce(t *testing.T) {
 	}
 }
 
-func TestAClickAllocatesNothingOnceItsMemoryIsThere(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts for the whole process
+//nolint:paralleltest // AllocsPerRun counts for the whole process
+func TestAClickAllocatesNothingOnceItsMemoryIsThere(t *testing.T) {
 	var own taken
 	var d draft
 	var r record.ClickRecord

@@ -172,9 +172,12 @@ func (m many) ServingLinks(_ context.Context, before string, limit int) ([]link.
 
 func madeUp(n int) *link.Served {
 	return &link.Served{
-		ID: fmt.Sprintf("lnk_%026d", n), OrganizationID: fmt.Sprintf("org_%026d", n%1000), Version: 1, SlugKey: fmt.Sprintf("s%07d", n),
-		URL: fmt.Sprintf("https://www.example.com/a/page/that/is/sixty/bytes/%09d", n), Enabled: true, RedirectStatus: 302, ForwardQuery: true,
-		Secret: []byte("0123456789abcdef"),
+		ID: fmt.Sprintf("lnk_%026d", n), OrganizationID: fmt.Sprintf("org_%026d", n%1000), Version: 1,
+		SlugKey: fmt.Sprintf("s%07d", n),
+		URL:     fmt.Sprintf("https://www.example.com/a/page/that/is/sixty/bytes/%09d", n), Enabled: true,
+		RedirectStatus: 302,
+		ForwardQuery:   true,
+		Secret:         []byte("0123456789abcdef"),
 	}
 }
 

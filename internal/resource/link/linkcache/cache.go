@@ -123,7 +123,8 @@ func New(cfg Config, deps Deps) *Cache {
 	c := &Cache{
 		entriesMax: int64(cfg.Entries), bytesMax: max(minBytes, bytesPerEntry*int64(cfg.Entries)),
 		deps: deps, seed: maphash.MakeSeed(), names: newNames(), born: deps.Now(),
-		slots: make(chan struct{}, maxLoads), wake: make(chan struct{}, 1), flights: map[string]*flight{}, problem: errNotFilled,
+		slots: make(chan struct{}, maxLoads), wake: make(chan struct{}, 1), flights: map[string]*flight{},
+		problem:   errNotFilled,
 		directory: directory{wake: make(chan struct{}, 1)}, changed: readcache.NewAgain[link.Change](maxChanged),
 	}
 	for i := range c.shards {

@@ -45,7 +45,9 @@ func TestFindTellsAllThatWasReadOfALink(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", want.SlugKey, diff)
 		}
 	}
-	for _, key := range []string{"", "SLUG-1", "Été/Sale", "dom_1/ÉTÉ/Sale", strings.Repeat("a", 512), strings.Repeat("a", 513)} {
+	for _, key := range []string{
+		"", "SLUG-1", "Été/Sale", "dom_1/ÉTÉ/Sale", strings.Repeat("a", 512), strings.Repeat("a", 513),
+	} {
 		expect(t, c, "no link", key, absent)
 	}
 	if n := f.count(&f.reads); n != 4 {

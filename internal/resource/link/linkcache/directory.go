@@ -76,7 +76,8 @@ func (c *Cache) followDirectory(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			c.metrics.failures.Inc()
 			if !failed {
-				c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "domains and blocks of short links cannot be read; those known answer for a day",
+				c.deps.Log.LogAttrs(ctx, slog.LevelWarn,
+					"domains and blocks of short links cannot be read; those known answer for a day",
 					slog.Any("error", err))
 			}
 			pause(ctx, retryPause)

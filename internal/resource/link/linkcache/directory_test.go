@@ -29,7 +29,9 @@ func TestACacheIsReadyWithItsDirectoryOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(plain(1, 1))
-		f.directory, f.noDirectory = link.Directory{Domains: []link.ServedDomain{own("a.example")}, BlockedLinks: []string{"slug-1"}}, true
+		f.directory, f.noDirectory = link.Directory{
+			Domains: []link.ServedDomain{own("a.example")}, BlockedLinks: []string{"slug-1"},
+		}, true
 		c, reg := open(f, 10)
 		start(t, c)
 		<-time.After(time.Minute)
@@ -110,7 +112,8 @@ func TestTheDirectoryThatWasReadAnswersForADayWhileTheStoreIsAway(t *testing.T) 
 		f.directory.Domains = []link.ServedDomain{own("a.example")}
 		var ahead atomic.Int64 // of the time here
 		c := linkcache.New(linkcache.Config{}, linkcache.Deps{
-			Store: f, Log: slog.New(slog.DiscardHandler), Metrics: reg, Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
+			Store: f, Log: slog.New(slog.DiscardHandler), Metrics: reg,
+			Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
 		})
 		start(t, c)
 		synctest.Wait()

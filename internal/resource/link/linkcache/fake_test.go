@@ -139,14 +139,16 @@ func (f *fake) set(l *link.Served) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.links[l.SlugKey] = l
-	f.changes = append(f.changes, link.Change{OrganizationID: l.OrganizationID, LinkID: l.ID, SlugKey: l.SlugKey, Version: l.Version})
+	f.changes = append(f.changes,
+		link.Change{OrganizationID: l.OrganizationID, LinkID: l.ID, SlugKey: l.SlugKey, Version: l.Version})
 }
 
 func (f *fake) delete(l *link.Served) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.links, l.SlugKey)
-	f.changes = append(f.changes, link.Change{OrganizationID: l.OrganizationID, LinkID: l.ID, SlugKey: l.SlugKey, Version: l.Version + 1})
+	f.changes = append(f.changes,
+		link.Change{OrganizationID: l.OrganizationID, LinkID: l.ID, SlugKey: l.SlugKey, Version: l.Version + 1})
 }
 
 func (f *fake) setDown(down bool) { f.with(func() { f.down = down }) }
@@ -167,14 +169,16 @@ func (f *fake) count(of *int) int {
 func plain(n int, version int64) *link.Served {
 	return &link.Served{
 		ID: fmt.Sprintf("lnk_%026d", n), OrganizationID: "org_1", Version: version, SlugKey: fmt.Sprintf("slug-%d", n),
-		URL: fmt.Sprintf("https://example.com/%d/%d", n, version), Enabled: true, RedirectStatus: 302, Secret: []byte("0123456789abcdef"),
+		URL: fmt.Sprintf("https://example.com/%d/%d", n, version), Enabled: true, RedirectStatus: 302,
+		Secret: []byte("0123456789abcdef"),
 	}
 }
 
 // open returns a cache that does nothing before Run.
 func open(f *fake, entries int) (*linkcache.Cache, *prometheus.Registry) {
 	reg := prometheus.NewRegistry()
-	return linkcache.New(linkcache.Config{Entries: entries}, linkcache.Deps{Store: f, Log: slog.New(slog.DiscardHandler), Metrics: reg}), reg
+	return linkcache.New(linkcache.Config{Entries: entries},
+		linkcache.Deps{Store: f, Log: slog.New(slog.DiscardHandler), Metrics: reg}), reg
 }
 
 // run runs a cache until the test ends, from when it is filled.

@@ -15,7 +15,9 @@ import (
 
 // changeOf is what control.v1 tells of a link.
 func changeOf(l *link.Served) control.Change {
-	return control.Change{Kind: control.Link, ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, Refs: []string{l.SlugKey}}
+	return control.Change{
+		Kind: control.Link, ID: l.ID, OrganizationID: l.OrganizationID, Version: l.Version, Refs: []string{l.SlugKey},
+	}
 }
 
 func TestChangesOfALinkHaveItReadAgain(t *testing.T) {
@@ -271,7 +273,8 @@ func TestNoReaderSeesAnOlderVersionThanWasTold(t *testing.T) {
 					}
 					i := rand.IntN(links)
 					least := told[i].Load()
-					if err := c.Find(t.Context(), fmt.Appendf(nil, "slug-%d", i), time.Now(), &l); err != nil || l.Version < least || l.URL != plain(i, l.Version).URL {
+					if err := c.Find(t.Context(), fmt.Appendf(nil, "slug-%d", i), time.Now(), &l); err != nil || l.Version < least ||
+						l.URL != plain(i, l.Version).URL {
 						t.Errorf("Find() = version %d to %s, %v, want at least %d", l.Version, l.URL, err, least)
 					}
 				}

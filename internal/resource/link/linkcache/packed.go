@@ -31,8 +31,11 @@ func pack(b []byte, l *link.Served, number uint32, numbered bool) []byte {
 			has = hasRare
 		}
 	}
-	b = append(b, has|flag(l.Enabled, isEnabled)|flag(l.ForwardQuery, forwards)|flag(l.Targets != nil, hasTargets)|flag(numbered, isNumbered))
-	for _, n := range [...]uint64{uint64(l.Version), uint64(l.RedirectStatus), uint64(l.MaxClicks), moment(l.StartsAt), moment(l.ExpiresAt)} {
+	b = append(b, has|flag(l.Enabled, isEnabled)|flag(l.ForwardQuery, forwards)|flag(l.Targets != nil, hasTargets)|
+		flag(numbered, isNumbered))
+	for _, n := range [...]uint64{
+		uint64(l.Version), uint64(l.RedirectStatus), uint64(l.MaxClicks), moment(l.StartsAt), moment(l.ExpiresAt),
+	} {
 		b = binary.AppendUvarint(b, n)
 	}
 	for _, text := range [...]string{l.SlugKey, l.ID, l.URL} {
@@ -128,7 +131,8 @@ func unpack(packed string, l *link.Served, n *names) {
 		l.OrganizationID = r.text()
 	}
 	if secret := r.text(); secret != "" {
-		l.Secret = unsafe.Slice(unsafe.StringData(secret), len(secret)) //nolint:gosec // nobody writes to it: it is told as one not to be changed
+		//nolint:gosec // nobody writes to it: it is told as one not to be changed
+		l.Secret = unsafe.Slice(unsafe.StringData(secret), len(secret))
 	}
 	if flags&hasRare == 0 {
 		return

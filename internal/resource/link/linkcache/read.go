@@ -61,7 +61,9 @@ func (c *Cache) read(ctx context.Context, key string, standsIn bool, to *link.Se
 		c.metrics.stale.Inc()
 		return nil
 	}
-	return &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: retryAfter, Err: fmt.Errorf("looking up a short link: %w", err)}
+	return &apierr.Error{
+		Code: apierr.ServiceUnavailable, RetryAfter: retryAfter, Err: fmt.Errorf("looking up a short link: %w", err),
+	}
 }
 
 // ask joins or starts the one read of a slug key that may be under way.

@@ -144,7 +144,8 @@ func (c *Cache) fill(ctx context.Context, first bool) error {
 	}
 	c.cursor = cursor
 	c.metrics.fills.Observe(time.Since(began).Seconds())
-	c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "short links are held", slog.Int64("links", c.held.Load()), slog.Duration("took", time.Since(began)))
+	c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "short links are held", slog.Int64("links", c.held.Load()),
+		slog.Duration("took", time.Since(began)))
 	return nil
 }
 
@@ -193,7 +194,8 @@ func (c *Cache) note(ctx context.Context, err error) {
 	case err != nil:
 		c.metrics.failures.Inc()
 		if !was {
-			c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "changes of short links cannot be looked for; those that are held answer for a day", slog.Any("error", err))
+			c.deps.Log.LogAttrs(ctx, slog.LevelWarn,
+				"changes of short links cannot be looked for; those that are held answer for a day", slog.Any("error", err))
 		}
 	case was:
 		c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "changes of short links are looked for again")

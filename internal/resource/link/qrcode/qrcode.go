@@ -72,8 +72,9 @@ func (c *Code) PNG(size int) ([]byte, error) {
 // SVG draws the code for size pixels on a side; it can be shown at any other.
 func (c *Code) SVG(size int) []byte {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" shape-rendering="crispEdges">`+
-		`<path fill="#fff" d="M0 0h%dv%dH0z"/><path d="`, size, size, c.side(), c.side(), c.side(), c.side())
+	fmt.Fprintf(&out,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" shape-rendering="crispEdges">`+
+			`<path fill="#fff" d="M0 0h%dv%dH0z"/><path d="`, size, size, c.side(), c.side(), c.side(), c.side())
 	n := c.modules.Bounds().Dx()
 	for y := range n {
 		for x := 0; x < n; x++ {

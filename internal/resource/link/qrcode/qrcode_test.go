@@ -25,7 +25,8 @@ func readQR(t *testing.T, img image.Image) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := qrcode.NewQRCodeReader().Decode(bits, map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_PURE_BARCODE: true})
+	found, err := qrcode.NewQRCodeReader().Decode(bits,
+		map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_PURE_BARCODE: true})
 	if err != nil {
 		t.Fatalf("reading the code: %v", err)
 	}

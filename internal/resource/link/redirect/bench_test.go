@@ -33,7 +33,12 @@ func (nobody) Take(*click.Click) {}
 
 func decideOnce(tb testing.TB, l *link.Link, query string) func() {
 	tb.Helper()
-	h := New(Config{SharedHost: "go.example"}, Deps{Links: &one{*l.Served()}, Visitors: someone{enrich.Visitor{Agent: &enrich.Agent{Browser: "Chrome"}}}, Clicks: nobody{}})
+	h := New(Config{SharedHost: "go.example"},
+		Deps{
+			Links:    &one{*l.Served()},
+			Visitors: someone{enrich.Visitor{Agent: &enrich.Agent{Browser: "Chrome"}}},
+			Clicks:   nobody{},
+		})
 	agent, asked, host, path := []byte(person), []byte(query), []byte("go.example:8082"), []byte("/Summer")
 	return func() {
 		v := h.Visit()
@@ -57,7 +62,8 @@ func BenchmarkRedirect(b *testing.B) {
 	campaign := plain
 	campaign.UTM = link.UTM{Source: "newsletter", Medium: "email"}
 	split := plain
-	split.Secret, split.Variants = []byte("sixteen bytes .."), []link.Variant{{ID: "a", URL: plain.URL, Weight: 1}, {ID: "b", URL: plain.URL, Weight: 1}}
+	split.Secret, split.Variants = []byte("sixteen bytes .."),
+		[]link.Variant{{ID: "a", URL: plain.URL, Weight: 1}, {ID: "b", URL: plain.URL, Weight: 1}}
 	for name, of := range map[string]struct {
 		link  link.Link
 		query string

@@ -98,8 +98,10 @@ func (h *Host) note(v *Visit) {
 		return
 	}
 	v.click = click.Click{
-		Link: &v.link, At: v.at, Addr: v.Addr, UserAgent: v.UserAgent, Visitor: v.visitor, Referrer: v.Referrer, Languages: v.Languages,
-		Query: v.Query, RuleID: v.target.RuleID, VariantID: v.target.VariantID, Bot: v.bot, Status: v.Response.Status, RequestID: v.ID,
+		Link: &v.link, At: v.at, Addr: v.Addr, UserAgent: v.UserAgent, Visitor: v.visitor, Referrer: v.Referrer,
+		Languages: v.Languages,
+		Query:     v.Query, RuleID: v.target.RuleID, VariantID: v.target.VariantID, Bot: v.bot, Status: v.Response.Status,
+		RequestID: v.ID,
 	}
 	h.deps.Clicks.Take(&v.click)
 }

@@ -24,16 +24,43 @@ func TestQuestionsAreAskedInOneOrder(t *testing.T) {
 		code apierr.Code
 	}{
 		{name: "disabled before expired", link: link.Link{ExpiresAt: past, PasswordHash: "#secret"}, code: apierr.NotFound},
-		{name: "not begun before the password", link: link.Link{Enabled: true, StartsAt: ahead, PasswordHash: "#secret"}, code: apierr.NotFound},
-		{name: "expired before the password", link: link.Link{Enabled: true, ExpiresAt: noon, PasswordHash: "#secret"}, code: apierr.Gone},
-		{name: "expired with an address", link: link.Link{Enabled: true, ExpiresAt: noon, ExpiredURL: "https://over.example", PasswordHash: "#secret"}, kind: Elsewhere},
-		{name: "a password before the preview", link: link.Link{Enabled: true, PasswordHash: "#secret", Preview: shown}, ask: as(preview), kind: AskPassword},
-		{name: "a preview before the target", link: link.Link{Enabled: true, Preview: shown}, ask: as(preview), kind: Previewed},
+		{
+			name: "not begun before the password",
+			link: link.Link{Enabled: true, StartsAt: ahead, PasswordHash: "#secret"},
+			code: apierr.NotFound,
+		},
+		{
+			name: "expired before the password",
+			link: link.Link{Enabled: true, ExpiresAt: noon, PasswordHash: "#secret"},
+			code: apierr.Gone,
+		},
+		{
+			name: "expired with an address",
+			link: link.Link{Enabled: true, ExpiresAt: noon, ExpiredURL: "https://over.example", PasswordHash: "#secret"},
+			kind: Elsewhere,
+		},
+		{
+			name: "a password before the preview",
+			link: link.Link{Enabled: true, PasswordHash: "#secret", Preview: shown},
+			ask:  as(preview),
+			kind: AskPassword,
+		},
+		{
+			name: "a preview before the target",
+			link: link.Link{Enabled: true, Preview: shown},
+			ask:  as(preview),
+			kind: Previewed,
+		},
 		{name: "no preview for people", link: link.Link{Enabled: true, Preview: shown}, kind: Redirected},
 		{name: "no preview for crawlers", link: link.Link{Enabled: true, Preview: shown}, ask: as(crawler), kind: Redirected},
 		{name: "no preview where there is none", link: link.Link{Enabled: true}, ask: as(preview), kind: Redirected},
 		{name: "open", link: link.Link{Enabled: true, StartsAt: noon, ExpiresAt: ahead}, kind: Redirected},
-		{name: "a password for a link without one", link: link.Link{Enabled: true}, ask: func(r *Request) { r.Posted = true }, code: apierr.MethodNotAllowed},
+		{
+			name: "a password for a link without one",
+			link: link.Link{Enabled: true},
+			ask:  func(r *Request) { r.Posted = true },
+			code: apierr.MethodNotAllowed,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -52,7 +79,8 @@ func as(agent string) func(*Request) { return func(r *Request) { r.UserAgent = [
 func TestARedirectHasTheLinksStatusAndAddress(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{301, 302, 307, 308} {
-		s := newStage(t, &link.Link{Slug: "a-b", Enabled: true, URL: "https://target.example/ü?x=%zz#f", RedirectStatus: status})
+		s := newStage(t,
+			&link.Link{Slug: "a-b", Enabled: true, URL: "https://target.example/ü?x=%zz#f", RedirectStatus: status})
 		want := Response{Status: status, Location: []byte("https://target.example/ü?x=%zz#f")}
 		got, err := s.ask(t, "a-b", nil)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -63,7 +91,10 @@ func TestARedirectHasTheLinksStatusAndAddress(t *testing.T) {
 
 func TestWhatIsOverLeadsToItsOwnAddressAndIsNoClick(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, &link.Link{Slug: "old", Enabled: true, URL: "https://a.example", ExpiredURL: "https://b.example/x", ExpiresAt: noon, UTM: link.UTM{Source: "s"}})
+	s := newStage(t, &link.Link{
+		Slug: "old", Enabled: true, URL: "https://a.example", ExpiredURL: "https://b.example/x", ExpiresAt: noon,
+		UTM: link.UTM{Source: "s"},
+	})
 	for posted, status := range map[bool]int{false: 302, true: 303} {
 		a, err := s.ask(t, "old", func(r *Request) { r.Posted, r.Query = posted, []byte("a=1") })
 		want := Response{Kind: Elsewhere, Status: status, Location: []byte("https://b.example/x")}
@@ -101,7 +132,8 @@ func TestClicksAreTakenOfRedirectsAndPreviews(t *testing.T) {
 			case tc.status == 0 && len(s.clicks) != 0:
 				t.Errorf("clicks %+v, want none", s.clicks)
 			case tc.status == 0:
-			case len(s.clicks) != 1 || s.clicks[0].Bot != tc.bot || s.clicks[0].Status != tc.status || s.clicks[0].Addr != visitor || !s.clicks[0].At.Equal(noon):
+			case len(s.clicks) != 1 || s.clicks[0].Bot != tc.bot || s.clicks[0].Status != tc.status ||
+				s.clicks[0].Addr != visitor || !s.clicks[0].At.Equal(noon):
 				t.Errorf("clicks %+v, want one of %q with %d", s.clicks, tc.bot, tc.status)
 			}
 		})
@@ -126,7 +158,8 @@ func TestATargetIsChosenByWhatIsKnownOfAVisitor(t *testing.T) {
 		"referrer": func(r *Request) { r.Referrer = []byte("https://www.News.example/a?b") },
 		"query":    func(r *Request) { r.Query = []byte("x=1&a+b=%C3%BC%201&a+b=2") },
 		"os": func(r *Request) {
-			r.UserAgent = []byte("Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Mobile/15E148 Safari/604.1")
+			r.UserAgent = []byte("Mozilla/5.0 (iPhone; CPU iPhone OS 17_4 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like " +
+				"Gecko) Version/17.4 Mobile/15E148 Safari/604.1")
 		},
 		"place": func(r *Request) { r.Languages = []byte("fr;q=0.00, *") },
 	} {
@@ -165,9 +198,11 @@ func TestProgramsThatShowLinksAreKnown(t *testing.T) {
 	t.Parallel()
 	known := newAgents(t)
 	for _, agent := range []string{
-		"facebookexternalhit/1.1", "Twitterbot/1.0", "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)", "WhatsApp/2.23.20.0",
-		"Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)", "TelegramBot (like TwitterBot)", "LinkedInBot/1.0 (compatible; Mozilla/5.0)",
-		"Mozilla/5.0 (Windows NT 6.1; WOW64) SkypeUriPreview Preview/0.5", "Mastodon/4.2.0 (http.rb/5.1.1; +https://mastodon.example/) Bot",
+		"facebookexternalhit/1.1", "Twitterbot/1.0", "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)",
+		"WhatsApp/2.23.20.0", "Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)",
+		"TelegramBot (like TwitterBot)", "LinkedInBot/1.0 (compatible; Mozilla/5.0)",
+		"Mozilla/5.0 (Windows NT 6.1; WOW64) SkypeUriPreview Preview/0.5",
+		"Mastodon/4.2.0 (http.rb/5.1.1; +https://mastodon.example/) Bot",
 	} {
 		if got := botOf(known.Of([]byte(agent)), false); got != click.BotPreview {
 			t.Errorf("%s is %q", agent, got)

@@ -101,7 +101,11 @@ type param struct{ name, value string }
 // params are those that a link adds, in their order.
 func params(utm *link.UTM) [5]param {
 	return [...]param{
-		{"utm_source", utm.Source}, {"utm_medium", utm.Medium}, {"utm_campaign", utm.Campaign}, {"utm_term", utm.Term}, {"utm_content", utm.Content},
+		{"utm_source", utm.Source},
+		{"utm_medium", utm.Medium},
+		{"utm_campaign", utm.Campaign},
+		{"utm_term", utm.Term},
+		{"utm_content", utm.Content},
 	}
 }
 
@@ -156,5 +160,6 @@ func appendPair(dst []byte, pair string) []byte {
 }
 
 func isUnreserved(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' ||
+		c == '.' || c == '_' || c == '~'
 }

@@ -24,16 +24,40 @@ func TestParametersAreAddedToATarget(t *testing.T) {
 		{"to an empty query", "https://a.example/?", link.UTM{}, "a=1", "https://a.example/?a=1"},
 		{"behind a separator", "https://a.example/?b&", link.UTM{}, "a=1", "https://a.example/?b&a=1"},
 		{"utm", "https://a.example/", utm, "", "https://a.example/?utm_source=news%20letter&utm_campaign=a%26b%3D%C3%BC"},
-		{"utm before what is handed on", "https://a.example/", link.UTM{Term: "t"}, "utm_term=x&a=1", "https://a.example/?utm_term=t&a=1"},
-		{"the target's own before utm", "https://a.example/?utm_term=own", link.UTM{Term: "t"}, "utm_term=x", "https://a.example/?utm_term=own"},
-		{"the target's own stay, repeated", "https://a.example/?a=1&a=2&qr=7", link.UTM{}, "a=3&b=4&b=5", "https://a.example/?a=1&a=2&qr=7&b=4&b=5"},
-		{"whatever way a name is written", "https://a.example/?a%62=1", link.UTM{Source: "s"}, "ab=2&%61b=3&utm%5Fsource=4", "https://a.example/?a%62=1&utm_source=s"},
+		{
+			"utm before what is handed on", "https://a.example/",
+			link.UTM{Term: "t"},
+			"utm_term=x&a=1", "https://a.example/?utm_term=t&a=1",
+		},
+		{
+			"the target's own before utm", "https://a.example/?utm_term=own",
+			link.UTM{Term: "t"},
+			"utm_term=x", "https://a.example/?utm_term=own",
+		},
+		{
+			"the target's own stay, repeated", "https://a.example/?a=1&a=2&qr=7",
+			link.UTM{},
+			"a=3&b=4&b=5", "https://a.example/?a=1&a=2&qr=7&b=4&b=5",
+		},
+		{
+			"whatever way a name is written", "https://a.example/?a%62=1",
+			link.UTM{Source: "s"},
+			"ab=2&%61b=3&utm%5Fsource=4", "https://a.example/?a%62=1&utm_source=s",
+		},
 		{"other cases are other names", "https://a.example/?a=1", link.UTM{}, "A=2", "https://a.example/?a=1&A=2"},
 		{"never qr", "https://a.example/", link.UTM{}, "qr=1&q%72=1&a=1&qr", "https://a.example/?a=1"},
 		{"only qr", "https://a.example/", link.UTM{}, "qr=1", "https://a.example/"},
 		{"nothing between separators", "https://a.example/", link.UTM{}, "&&a&&", "https://a.example/?a"},
-		{"what may not stand in a query", "https://a.example/", link.UTM{}, "a=\"<\\>#\x00\xff %zz", "https://a.example/?a=%22%3C%5C%3E%23%00%FF%20%zz"},
-		{"a scheme that is not the web's", "mailto:x@a.example?subject=s", link.UTM{}, "body=b", "mailto:x@a.example?subject=s&body=b"},
+		{
+			"what may not stand in a query", "https://a.example/",
+			link.UTM{},
+			"a=\"<\\>#\x00\xff %zz", "https://a.example/?a=%22%3C%5C%3E%23%00%FF%20%zz",
+		},
+		{
+			"a scheme that is not the web's", "mailto:x@a.example?subject=s",
+			link.UTM{},
+			"body=b", "mailto:x@a.example?subject=s&body=b",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -70,15 +94,21 @@ func TestALocationHasABound(t *testing.T) {
 
 // corpus are queries with which somebody wants a visitor to end up elsewhere.
 var corpus = []string{
-	"@evil.example", "/@evil.example", "//evil.example", "/\\evil.example", "\\\\evil.example", ":@evil.example", ".evil.example", "%2F%2Fevil.example",
-	"url=https://evil.example", "next=//evil.example", "https://evil.example", "#@evil.example", "#//evil.example", "a=%0d%0aLocation:%20https://evil.example",
-	"a=\r\nLocation: https://evil.example", "\r\n\r\n<script>", "\t//evil.example", "%09//evil.example", "?//evil.example", "a=1#https://evil.example", ";@evil.example",
-	"%23@evil.example", "%3f@evil.example", "&@evil.example", "=@evil.example", "javascript:alert(1)", "a=javascript:alert(1)", "\x00@evil.example", "ﾠ@evil.example",
+	"@evil.example", "/@evil.example", "//evil.example", "/\\evil.example", "\\\\evil.example", ":@evil.example",
+	".evil.example", "%2F%2Fevil.example",
+	"url=https://evil.example", "next=//evil.example", "https://evil.example", "#@evil.example", "#//evil.example",
+	"a=%0d%0aLocation:%20https://evil.example", "a=\r\nLocation: https://evil.example", "\r\n\r\n<script>",
+	"\t//evil.example", "%09//evil.example", "?//evil.example", "a=1#https://evil.example", ";@evil.example",
+	"%23@evil.example", "%3f@evil.example", "&@evil.example", "=@evil.example", "javascript:alert(1)",
+	"a=javascript:alert(1)", "\x00@evil.example", "ﾠ@evil.example",
 	"。evil.example", "%E3%80%82evil.example", "%5c%5cevil.example", "..//evil.example", "/../..//evil.example",
 }
 
 // targets are addresses whose end invites that.
-var endings = []string{"https://good.example", "https://good.example/", "https://good.example/a?b=1", "https://good.example/a#f", "https://good.example:8443?#", "http://[2001:db8::1]/p;x"}
+var endings = []string{
+	"https://good.example", "https://good.example/", "https://good.example/a?b=1", "https://good.example/a#f",
+	"https://good.example:8443?#", "http://[2001:db8::1]/p;x",
+}
 
 func TestNoQueryLeavesTheTarget(t *testing.T) {
 	t.Parallel()
@@ -91,7 +121,8 @@ func TestNoQueryLeavesTheTarget(t *testing.T) {
 			if err != nil || wantErr != nil {
 				t.Fatalf("%s: %v, %v", got, err, wantErr)
 			}
-			if is.Scheme != want.Scheme || is.Host != want.Host || is.Path != want.Path || is.Fragment != want.Fragment || is.User != nil {
+			if is.Scheme != want.Scheme || is.Host != want.Host || is.Path != want.Path ||
+				is.Fragment != want.Fragment || is.User != nil {
 				t.Errorf("%q to %s leads to %s", query, target, got)
 			}
 		}

@@ -12,7 +12,8 @@ import (
 
 func TestAnAddressMayAskForSixtyUnknownSlugsAMinute(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, &link.Link{Slug: "known", Enabled: true, URL: "https://a.example"}, &link.Link{Slug: "off", URL: "https://a.example"})
+	s := newStage(t, &link.Link{Slug: "known", Enabled: true, URL: "https://a.example"},
+		&link.Link{Slug: "off", URL: "https://a.example"})
 	for i := range MaxUnknown - 1 {
 		for range 2 { // the same again is not one more
 			if _, err := s.ask(t, "nope"+strconv.Itoa(i), nil); code(err) != apierr.NotFound {

@@ -11,7 +11,9 @@ import (
 )
 
 func guarded() *link.Link {
-	return &link.Link{Slug: "vault", Enabled: true, URL: "https://a.example", PasswordHash: "#secret", Secret: []byte("sixteen bytes ..")}
+	return &link.Link{
+		Slug: "vault", Enabled: true, URL: "https://a.example", PasswordHash: "#secret", Secret: []byte("sixteen bytes .."),
+	}
 }
 
 func typed(password string) func(*Request) {
@@ -33,7 +35,9 @@ func TestAPasswordOpensALinkForAnHour(t *testing.T) {
 	if err != nil || given.Kind != Accepted || given.Pass == "" || len(given.Location) != 0 {
 		t.Fatalf("the right one: %+v, %v", given, err)
 	}
-	for after, want := range map[time.Duration]Kind{0: Redirected, PassFor - time.Second: Redirected, PassFor: AskPassword} {
+	for after, want := range map[time.Duration]Kind{
+		0: Redirected, PassFor - time.Second: Redirected, PassFor: AskPassword,
+	} {
 		s.now = noon.Add(after)
 		if a, err := s.ask(t, "vault", with(given.Pass)); err != nil || a.Kind != want {
 			t.Errorf("after %v: %+v, %v", after, a, err)

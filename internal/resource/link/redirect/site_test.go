@@ -13,7 +13,8 @@ import (
 var (
 	full = link.ServedDomain{
 		ID: "dom_full", Hostname: "go.acme.example",
-		RootURL: "https://acme.example/", NotFoundURL: "https://acme.example/missing", ExpiredURL: "https://acme.example/over",
+		RootURL: "https://acme.example/", NotFoundURL: "https://acme.example/missing",
+		ExpiredURL: "https://acme.example/over",
 	}
 	bare  = link.ServedDomain{ID: "dom_bare", Hostname: "bare.example"}
 	exact = link.ServedDomain{ID: "dom_exact", Hostname: "exact.example", CaseSensitive: true}
@@ -32,12 +33,14 @@ func neighbours(t *testing.T, blocked ...string) *stage {
 			"open":   {Enabled: true},
 			"off":    {},
 			"barred": {Enabled: true},
-			"evil":   {Enabled: true, Variants: []link.Variant{{ID: "a", URL: "https://a.example", Weight: 1}, {ID: "b", URL: "https://a.evil.example", Weight: 1}}},
-			"ahead":  {Enabled: true, StartsAt: noon.Add(time.Second)},
-			"over":   {Enabled: true, ExpiresAt: noon},
-			"moved":  {Enabled: true, ExpiresAt: noon, ExpiredURL: "https://moved.example"},
-			"vault":  {Enabled: true, PasswordHash: "#secret"},
-			"none":   {Enabled: true, MaxClicks: 1},
+			"evil": {Enabled: true, Variants: []link.Variant{
+				{ID: "a", URL: "https://a.example", Weight: 1}, {ID: "b", URL: "https://a.evil.example", Weight: 1},
+			}},
+			"ahead": {Enabled: true, StartsAt: noon.Add(time.Second)},
+			"over":  {Enabled: true, ExpiresAt: noon},
+			"moved": {Enabled: true, ExpiresAt: noon, ExpiredURL: "https://moved.example"},
+			"vault": {Enabled: true, PasswordHash: "#secret"},
+			"none":  {Enabled: true, MaxClicks: 1},
 		} {
 			l.Slug, l.URL = slug, "https://target.example/"+d.ID
 			l.ID = "lnk_" + d.ID + slug
@@ -64,11 +67,15 @@ func on(host, path string) func(*Request) {
 
 func TestEachHostAnswersForItsOwnLinks(t *testing.T) {
 	t.Parallel()
-	const lost, gone, away = "not_found_url https://acme.example/missing", "expired_url https://acme.example/over", "expired_url https://moved.example"
+	const lost, gone, away = "not_found_url https://acme.example/missing", "expired_url https://acme.example/over",
+		"expired_url https://moved.example"
 	for path, want := range map[string][3]string{ // on the shared host, a full domain, and a bare one
-		"/":                         {"NOT_FOUND", "root_url https://acme.example/", "NOT_FOUND"},
-		"":                          {"NOT_FOUND", "root_url https://acme.example/", "NOT_FOUND"},
-		"/OPEN":                     {"redirected https://target.example/", "redirected https://target.example/dom_full", "redirected https://target.example/dom_bare"},
+		"/": {"NOT_FOUND", "root_url https://acme.example/", "NOT_FOUND"},
+		"":  {"NOT_FOUND", "root_url https://acme.example/", "NOT_FOUND"},
+		"/OPEN": {
+			"redirected https://target.example/", "redirected https://target.example/dom_full",
+			"redirected https://target.example/dom_bare",
+		},
 		"/nope":                     {"NOT_FOUND", lost, "NOT_FOUND"},
 		"/no/slug/":                 {"NOT_FOUND", lost, "NOT_FOUND"},
 		"/robots.txt":               {"NOT_FOUND", lost, "NOT_FOUND"},
@@ -95,7 +102,9 @@ func TestEachHostAnswersForItsOwnLinks(t *testing.T) {
 func TestADomainMayKeepTheCaseOfItsSlugs(t *testing.T) {
 	t.Parallel()
 	s := neighbours(t)
-	for path, want := range map[string]string{"/open": "redirected https://target.example/dom_exact", "/Open": "NOT_FOUND"} {
+	for path, want := range map[string]string{
+		"/open": "redirected https://target.example/dom_exact", "/Open": "NOT_FOUND",
+	} {
 		if got := outcome(s.ask(t, "", on("exact.example", path))); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
@@ -107,7 +116,8 @@ func TestWhatADomainSaysIsAnsweredWithGETAndIsNoClick(t *testing.T) {
 	s := neighbours(t)
 	for _, path := range []string{"/", "/nope", "/over"} {
 		for posted, status := range map[bool]int{false: 302, true: 303} {
-			a, err := s.ask(t, "", func(r *Request) { on("go.acme.example", path)(r); r.Posted, r.Query = posted, []byte("a=1") })
+			a, err := s.ask(t, "",
+				func(r *Request) { on("go.acme.example", path)(r); r.Posted, r.Query = posted, []byte("a=1") })
 			if err != nil || a.Status != status {
 				t.Errorf("%s, posted %t: %+v, %v, want status %d", path, posted, a, err, status)
 			}
@@ -121,7 +131,9 @@ func TestWhatADomainSaysIsAnsweredWithGETAndIsNoClick(t *testing.T) {
 func TestADomainLeadsToNoBlockedHost(t *testing.T) {
 	t.Parallel()
 	s := neighbours(t, "acme.example")
-	for path, want := range map[string]string{"/": "NOT_FOUND", "/nope": "NOT_FOUND", "/over": "GONE", "/moved": "expired_url https://moved.example"} {
+	for path, want := range map[string]string{
+		"/": "NOT_FOUND", "/nope": "NOT_FOUND", "/over": "GONE", "/moved": "expired_url https://moved.example",
+	} {
 		if got := outcome(s.ask(t, "", on("go.acme.example", path))); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
@@ -164,7 +176,8 @@ func TestPathsThatCanBeNoSlugAreNoTries(t *testing.T) {
 		}
 	}
 	for i := range MaxUnknown {
-		if got := outcome(s.ask(t, "", on("go.acme.example", "/nope"+strconv.Itoa(i)))); got != "not_found_url https://acme.example/missing" {
+		if got := outcome(s.ask(t, "",
+			on("go.acme.example", "/nope"+strconv.Itoa(i)))); got != "not_found_url https://acme.example/missing" {
 			t.Fatalf("unknown slug %d: %s", i, got)
 		}
 	}
@@ -178,8 +191,9 @@ func TestWithoutANameEachHostIsTheSharedOneButDomains(t *testing.T) {
 	s := neighbours(t)
 	s.shared = ""
 	for host, want := range map[string]string{
-		"other.example": "redirected https://target.example/", "": "redirected https://target.example/", "192.0.2.1:8082": "redirected https://target.example/",
-		"bare.example": "redirected https://target.example/dom_bare",
+		"other.example": "redirected https://target.example/", "": "redirected https://target.example/",
+		"192.0.2.1:8082": "redirected https://target.example/",
+		"bare.example":   "redirected https://target.example/dom_bare",
 	} {
 		if got := outcome(s.ask(t, "", on(host, "/open"))); got != want {
 			t.Errorf("%s: %s, want %s", host, got, want)
@@ -204,7 +218,10 @@ func TestWhileTheDirectoryIsNotKnownNothingIsAnswered(t *testing.T) {
 func TestHostsThatAreServedAreKnown(t *testing.T) {
 	t.Parallel()
 	s := neighbours(t)
-	for host, want := range map[string]bool{"go.example": true, "bare.example": true, "Bare.Example": true, "other.example": false, "a.bare.example": false, "": false} {
+	for host, want := range map[string]bool{
+		"go.example": true, "bare.example": true, "Bare.Example": true, "other.example": false, "a.bare.example": false,
+		"": false,
+	} {
 		if got, err := s.Serves(host); got != want || err != nil {
 			t.Errorf("Serves(%s) = %t, %v, want %t", host, got, err, want)
 		}
@@ -222,7 +239,8 @@ func TestAPassIsForItsLinkAlone(t *testing.T) {
 	s := newStage(t)
 	s.know(&link.Directory{Domains: []link.ServedDomain{full}})
 	for _, slug := range []string{"sale", "sale/inner"} {
-		s.putOn(full, &link.Link{Slug: slug, Enabled: true, URL: "https://a.example", PasswordHash: "#secret", Secret: []byte(slug)})
+		s.putOn(full,
+			&link.Link{Slug: slug, Enabled: true, URL: "https://a.example", PasswordHash: "#secret", Secret: []byte(slug)})
 	}
 	ask := func(path string, change func(*Request)) (Response, error) {
 		return s.ask(t, "", func(r *Request) { on("go.acme.example", path)(r); change(r) })

@@ -46,7 +46,8 @@ func newStage(t *testing.T, links ...*link.Link) *stage {
 	for _, l := range links {
 		s.put(l)
 	}
-	s.Host = New(Config{SharedHost: "go.example"}, Deps{Links: s, Directory: s, Uses: s, Visitors: newAgents(t), Passwords: s, Clicks: s, Now: s.clock})
+	s.Host = New(Config{SharedHost: "go.example"},
+		Deps{Links: s, Directory: s, Uses: s, Visitors: newAgents(t), Passwords: s, Clicks: s, Now: s.clock})
 	return s
 }
 

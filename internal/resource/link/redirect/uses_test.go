@@ -16,7 +16,9 @@ func bounded(most int64) *link.Link {
 func TestOnlyPeopleUseClicksUp(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, bounded(2))
-	for _, ask := range []func(*Request){as(crawler), as(preview), func(r *Request) { r.Head = true }, func(r *Request) { r.Prefetch = true }} {
+	for _, ask := range []func(*Request){
+		as(crawler), as(preview), func(r *Request) { r.Head = true }, func(r *Request) { r.Prefetch = true },
+	} {
 		if a, err := s.ask(t, "few", ask); err != nil || a.Kind != Redirected {
 			t.Errorf("%+v, %v", a, err)
 		}

@@ -113,7 +113,8 @@ type step func(h *Host, ctx context.Context, v *Visit) (decided bool, err error)
 
 // steps are all of them, in the order in which they are asked.
 var steps = []step{
-	(*Host).site, (*Host).slug, (*Host).find, (*Host).open, (*Host).password, (*Host).preview, (*Host).choose, (*Host).use, (*Host).redirect,
+	(*Host).site, (*Host).slug, (*Host).find, (*Host).open, (*Host).password, (*Host).preview, (*Host).choose, (*Host).use,
+	(*Host).redirect,
 }
 
 // Decide answers a visit's request, and takes note of a click. A rejection is an API error:

@@ -22,9 +22,18 @@ import (
 // definitions are the custom resources that the chart uses, as the modules of their
 // projects ship them, each checked against the sum that it had when it was chosen.
 var definitions = []struct{ module, sum, file string }{
-	{"github.com/prometheus-operator/prometheus-operator@v0.85.0", "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=", "example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml"},
-	{"github.com/prometheus-operator/prometheus-operator@v0.85.0", "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=", "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml"},
-	{"sigs.k8s.io/gateway-api@v1.4.0", "h1:ZwlNM6zOHq0h3WUX2gfByPs2yAEsy/EenYJB78jpQfQ=", "config/crd/standard/gateway.networking.k8s.io_httproutes.yaml"},
+	{
+		"github.com/prometheus-operator/prometheus-operator@v0.85.0", "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=",
+		"example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml",
+	},
+	{
+		"github.com/prometheus-operator/prometheus-operator@v0.85.0", "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=",
+		"example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml",
+	},
+	{
+		"sigs.k8s.io/gateway-api@v1.4.0", "h1:ZwlNM6zOHq0h3WUX2gfByPs2yAEsy/EenYJB78jpQfQ=",
+		"config/crd/standard/gateway.networking.k8s.io_httproutes.yaml",
+	},
 }
 
 // applyCRDs makes the custom resources and waits until they are served.
@@ -51,15 +60,16 @@ func applyCRDs(t *testing.T) {
 // waitEstablished returns when a custom resource is served.
 func waitEstablished(t *testing.T, client crdclient.CustomResourceDefinitionInterface, name string) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		crd, err := client.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensions.CustomResourceDefinitionCondition) bool {
-			return c.Type == apiextensions.Established && c.Status == apiextensions.ConditionTrue
-		}), nil
-	})
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true,
+		func(ctx context.Context) (bool, error) {
+			crd, err := client.Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return false, err
+			}
+			return slices.ContainsFunc(crd.Status.Conditions, func(c apiextensions.CustomResourceDefinitionCondition) bool {
+				return c.Type == apiextensions.Established && c.Status == apiextensions.ConditionTrue
+			}), nil
+		})
 	if err != nil {
 		t.Fatalf("waiting for %s to be served: %v", name, err)
 	}

@@ -76,7 +76,8 @@ func TestEveryFileInstallsUpgradesAndIsRemoved(t *testing.T) {
 			installed := s.left(t)
 
 			// The new version, in every place that names it, with one setting changed.
-			if r := s.upgrade(t, version(t, "1.0.0"), changed(values)); r.Version != 2 || r.Info.Status != release.StatusDeployed {
+			if r := s.upgrade(t, version(t, "1.0.0"), changed(values)); r.Version != 2 ||
+				r.Info.Status != release.StatusDeployed {
 				t.Errorf("after the upgrade the release is %d, %s", r.Version, r.Info.Status)
 			}
 			expectJobs(t, s, name)
@@ -86,7 +87,8 @@ func TestEveryFileInstallsUpgradesAndIsRemoved(t *testing.T) {
 
 			s.uninstall(t)
 			left := slices.DeleteFunc(s.left(t), func(o string) bool {
-				return strings.HasPrefix(o, "Secret ") && (strings.HasSuffix(o, "first-account") || strings.HasSuffix(o, "shop-first"))
+				return strings.HasPrefix(o, "Secret ") &&
+					(strings.HasSuffix(o, "first-account") || strings.HasSuffix(o, "shop-first"))
 			})
 			if len(left) > 0 {
 				t.Errorf("the removal left %v", left)
@@ -144,7 +146,8 @@ func TestAnUpgradeKeepsTheFirstAccount(t *testing.T) {
 	const name = "millrace-first-account"
 	// What the bootstrap job does; tests/system/deployed shows that it may and does.
 	patch := []byte(`{"stringData":{"API_KEY":"mlr_1"}}`)
-	if _, err := secrets.Patch(t.Context(), name, "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
+	if _, err := secrets.Patch(t.Context(), name, "application/merge-patch+json", patch,
+		metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s.upgrade(t, version(t, "1.0.0"), values)
@@ -167,7 +170,8 @@ func TestAChartFromAnotherVolumeIsRejectedByTheAPIServer(t *testing.T) {
 	upgrade := action.NewUpgrade(s.helm)
 	upgrade.Namespace, upgrade.Timeout = s.name, hookTimeout
 	values["sink"] = map[string]any{"persistence": map[string]any{"enabled": true}}
-	if _, err := upgrade.RunWithContext(t.Context(), rendering.Release, version(t, "1.0.0"), values); err == nil || !strings.Contains(err.Error(), `"millrace-sink" is invalid: spec`) {
+	if _, err := upgrade.RunWithContext(t.Context(), rendering.Release, version(t, "1.0.0"), values); err == nil ||
+		!strings.Contains(err.Error(), `"millrace-sink" is invalid: spec`) {
 		t.Errorf("a volume was added to a StatefulSet: %v; what else is not seen here?", err)
 	}
 }

@@ -46,7 +46,9 @@ func newSpace(t *testing.T, name string) *space {
 	if s.kube, err = kubernetes.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
-	labels := map[string]string{"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}
+	labels := map[string]string{
+		"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted",
+	}
 	made, err := s.kube.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-", Labels: labels}}, metav1.CreateOptions{})
 	if err != nil {

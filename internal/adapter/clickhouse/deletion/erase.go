@@ -1,0 +1,310 @@
+package deletion
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
+
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
+	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/privacy/tombstone"
+)
+
+// Eraser finds and deletes what tombstones cover, in every table that has it. It
+// implements erasure.Tables. Statements hold the tombstones' hashes and never an
+// id of a visitor, so none is left in the server's log of queries or in its list of
+// mutations.
+//
+// Which tables have anything is told by their columns: owner_id, profile_id and
+// anonymous_id. A table without them has nothing of a website or a visitor.
+type Eraser struct{ *ledgerstore.Store }
+
+// NewEraser returns an Eraser for the servers of cfg; it opens no connection.
+func NewEraser(cfg config.ClickHouse) *Eraser { return &Eraser{ledgerstore.NewStore(cfg)} }
+
+// The columns that an erasure goes by.
+const (
+	ownerColumn    = "owner_id"
+	profileColumn  = "profile_id"
+	visitorColumn  = "anonymous_id"
+	receivedColumn = "received_at"
+)
+
+// erasable are the tables that have anything of an owner.
+func erasable() (all []*schema.Table) {
+	for i := range schema.Tables {
+		if t := &schema.Tables[i]; t.Has(ownerColumn) && t.Name != schema.Tombstones.Name {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// hashed is the tombstone's id of what a column holds; see tombstone.IDOf.
+func hashed(kind tombstone.Kind, column string) string {
+	return "substring(lower(hex(SHA256(concat('" + string(kind) + "', char(0), CAST(owner_id, 'String'), char(0), CAST(" +
+		column + ", 'String'))))), 1, 32)"
+}
+
+// reach says which rows about the subjects of tombstones are meant.
+type reach uint8
+
+const (
+	// buried are those to be deleted: received in time, and all of a table without a
+	// time of receipt.
+	buried reach = iota
+	// remaining are those that ought not to be there any more: not those of a table
+	// without a time of receipt that tell of what came after the tombstone.
+	remaining
+	// whenever are all.
+	whenever
+)
+
+// covered returns the condition for the rows of a table about what tombstones cover;
+// empty when it can have none.
+func covered(t *schema.Table, stones []tombstone.Tombstone, rows reach) string {
+	type group struct {
+		owner  string
+		kind   tombstone.Kind
+		before int64
+	}
+	ids := map[group][]string{}
+	var order []group
+	for _, s := range stones {
+		g := group{s.Owner, s.Kind, s.Before.UnixMilli()}
+		if ids[g] == nil {
+			order = append(order, g)
+		}
+		ids[g] = append(ids[g], "'"+s.ID.String()+"'")
+	}
+	var parts []string
+	for _, g := range order {
+		owner := "owner_id = '" + clickhouse.Quote.Replace(g.owner) + "'"
+		column := map[tombstone.Kind]string{tombstone.Profile: profileColumn, tombstone.Visitor: visitorColumn}[g.kind]
+		switch {
+		case g.kind == tombstone.Website:
+			parts = append(parts, owner)
+			continue
+		case !t.Has(column):
+			continue
+		case rows == whenever:
+		case t.Has(receivedColumn):
+			owner += " AND received_at <= fromUnixTimestamp64Milli(toInt64(" + strconv.FormatInt(g.before, 10) + "), 'UTC')"
+		case rows == remaining:
+			owner += " AND " + column + " NOT IN (SELECT " + column + " FROM identities WHERE " + owner + ")"
+		}
+		parts = append(parts, owner+" AND "+hashed(g.kind, column)+" IN ("+strings.Join(ids[g], ", ")+")")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(parts, ") OR (") + ")"
+}
+
+// tellsWho reports whether rows of a table say which user a visitor is. Those of events may
+// be another's on the same device, and exposures have one of the two.
+func tellsWho(t *schema.Table) bool {
+	return t.Has(profileColumn) && t.Has(visitorColumn) && !t.Has("session_id") && t.Name != schema.FlagExposures.Name
+}
+
+// Links implements erasure.Tables.
+func (e *Eraser) Links(
+	ctx context.Context, ownerID string, profile tombstone.ID,
+) (own [][]byte, shared int, err error) {
+	var told []string
+	for _, t := range erasable() {
+		if tellsWho(t) {
+			told = append(told,
+				"SELECT anonymous_id, profile_id, owner_id FROM "+t.Name+" WHERE owner_id = {owner:String} AND anonymous_id != ''")
+		}
+	}
+	if len(told) == 0 {
+		return nil, 0, nil
+	}
+	var ids proto.ColStr
+	var alone proto.ColUInt8
+	if err := e.Read(ctx, schema.Tombstones.Name, ch.Query{
+		Body: "SELECT anonymous_id, toUInt8(min(mine)) AS alone FROM (\n" +
+			"SELECT anonymous_id, " + hashed(tombstone.Profile, profileColumn) + " = {profile:String} AS mine FROM (\n" +
+			strings.Join(told, "\nUNION ALL\n") + ")\n" +
+			") GROUP BY anonymous_id HAVING max(mine) = 1",
+		Parameters: []proto.Parameter{
+			clickhouse.StringParameter("owner", ownerID), clickhouse.StringParameter("profile", profile.String()),
+		},
+		Result: proto.Results{{Name: "anonymous_id", Data: &ids}, {Name: "alone", Data: &alone}},
+		OnResult: func(context.Context, proto.Block) error {
+			for i := range alone {
+				if alone[i] == 0 {
+					shared++
+					continue
+				}
+				own = append(own, slices.Clone(ids.RowBytes(i)))
+			}
+			return nil
+		},
+	}); err != nil {
+		return nil, 0, fmt.Errorf("looking for the visitor ids of a profile: %w", err)
+	}
+	return own, shared, nil
+}
+
+// Count implements erasure.Tables.
+func (e *Eraser) Count(ctx context.Context, stones []tombstone.Tombstone) (map[string]int64, error) {
+	return e.rows(ctx, stones, buried)
+}
+
+// Left implements erasure.Tables.
+func (e *Eraser) Left(ctx context.Context, stones []tombstone.Tombstone) (map[string]int64, error) {
+	return e.rows(ctx, stones, remaining)
+}
+
+func (e *Eraser) rows(ctx context.Context, stones []tombstone.Tombstone, which reach) (map[string]int64, error) {
+	found := map[string]int64{}
+	for _, t := range erasable() {
+		where := covered(t, stones, which)
+		if where == "" {
+			continue
+		}
+		var n proto.ColUInt64
+		if err := e.Read(ctx, t.Name, ch.Query{
+			Body: "SELECT count() AS n FROM " + t.Name + " WHERE " + where, Result: proto.Results{{Name: "n", Data: &n}},
+			Settings: clickhouse.Modest,
+		}); err != nil {
+			return nil, fmt.Errorf("counting the rows of %s to erase: %w", t.Name, err)
+		}
+		if n.Rows() == 1 && n[0] > 0 {
+			found[t.Name] = int64(n[0])
+		}
+	}
+	return found, nil
+}
+
+// Delete implements erasure.Tables. A mutation writes the parts that hold the rows
+// anew and leaves the others as they are. The old parts are gone from the disk when
+// the server no longer needs them, some minutes later (old_parts_lifetime).
+func (e *Eraser) Delete(ctx context.Context, stones []tombstone.Tombstone) error {
+	if err := e.listDays(ctx, stones); err != nil {
+		return err
+	}
+	for _, s := range stones {
+		if s.Kind == tombstone.Website {
+			if err := e.keepUsage(ctx, s.Owner); err != nil {
+				return err
+			}
+		}
+	}
+	for _, t := range erasable() {
+		where := covered(t, stones, buried)
+		if where == "" {
+			continue
+		}
+		if err := e.deleteFrom(ctx, t, where); err != nil {
+			return err
+		}
+	}
+	return e.refill(ctx, stones)
+}
+
+func (e *Eraser) deleteFrom(ctx context.Context, t *schema.Table, where string) error {
+	if err := e.Use(ctx, func(c *clickhouse.Client) error {
+		return c.Do(ctx, ch.Query{
+			Body: "ALTER TABLE " + t.Name + " DELETE WHERE " + where,
+			// On every replica.
+			Settings: []ch.Setting{{Key: "mutations_sync", Value: "2", Important: true}},
+		})
+	}); err != nil {
+		return fmt.Errorf("deleting from %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// refill recreates, of what was told of the subjects after the tombstones, the rows
+// of the tables that are made of identities: they have no time of receipt, so Delete
+// takes all that there is. To insert what is there already changes nothing in them.
+func (e *Eraser) refill(ctx context.Context, stones []tombstone.Tombstone) error {
+	visitors := slices.DeleteFunc(slices.Clone(stones),
+		func(s tombstone.Tombstone) bool { return s.Kind == tombstone.Website })
+	about := covered(&schema.Identities, visitors, whenever)
+	if about == "" {
+		return nil
+	}
+	for i := range schema.Views {
+		v := &schema.Views[i]
+		if v.From != schema.Identities.Name {
+			continue
+		}
+		if err := e.Use(ctx, func(c *clickhouse.Client) error {
+			return c.Do(ctx, ch.Query{
+				Body: "INSERT INTO " + v.To + " " +
+					strings.Replace(v.Select, "FROM "+v.From, "FROM (SELECT * FROM "+v.From+" WHERE "+about+") AS told", 1),
+				// The same rows may have been inserted before, and deleted since.
+				Settings: append(clickhouse.InsertTokenSettings(""), clickhouse.Modest...),
+			})
+		}); err != nil {
+			return fmt.Errorf("making rows of %s of what was told later: %w", v.To, err)
+		}
+	}
+	return nil
+}
+
+// listDays lists the days of which rows are deleted and rollups stay: from then on
+// queries answer them from what is left of the rows.
+func (e *Eraser) listDays(ctx context.Context, stones []tombstone.Tombstone) error {
+	visitors := slices.DeleteFunc(slices.Clone(stones),
+		func(s tombstone.Tombstone) bool { return s.Kind == tombstone.Website })
+	days := map[ledger.Touched]bool{}
+	for _, t := range erasable() {
+		where := covered(t, visitors, buried)
+		if where == "" || !t.Has("event_date") {
+			continue
+		}
+		var owners proto.ColStr
+		var dates proto.ColDate
+		if err := e.Read(ctx, t.Name, ch.Query{
+			Body:     "SELECT DISTINCT CAST(owner_id, 'String') AS owner, event_date FROM " + t.Name + " WHERE " + where,
+			Settings: clickhouse.Modest,
+			Result:   proto.Results{{Name: "owner", Data: &owners}, {Name: "event_date", Data: &dates}},
+			OnResult: func(context.Context, proto.Block) error {
+				for i := range dates {
+					days[ledger.Touched{Owner: owners.Row(i), Day: int32(dates[i])}] = true
+				}
+				return nil
+			},
+		}); err != nil {
+			return fmt.Errorf("reading the days of %s that lose rows: %w", t.Name, err)
+		}
+	}
+	listed := make([]ledger.Listed, 0, len(days))
+	for d := range days {
+		listed = append(listed, ledger.Listed{Touched: d, Reason: ledger.ReasonErased})
+	}
+	return e.List(ctx, listed)
+}
+
+// keepUsage counts what a website has sent as its organization's, without the
+// website, before it is deleted: quotas and bills are about what was sent. The
+// token keeps a second try from counting it again.
+func (e *Eraser) keepUsage(ctx context.Context, websiteID string) error {
+	if err := e.Use(ctx, func(c *clickhouse.Client) error {
+		return c.Do(ctx, ch.Query{
+			Body: "INSERT INTO usage_1d (organization_id, day, owner_id, events)\n" +
+				"SELECT organization, date, organization, n FROM (\n" +
+				"SELECT organization_id AS organization, day AS date, sum(events) AS n FROM usage_1d WHERE owner_id = " +
+				"{website:String}\n" +
+				"GROUP BY organization, date ORDER BY organization, date)",
+			Parameters: []proto.Parameter{clickhouse.StringParameter("website", websiteID)},
+			Settings:   append(clickhouse.InsertTokenSettings("erasure of "+websiteID), ch.SettingInt("max_insert_threads", 1)),
+		})
+	}); err != nil {
+		return fmt.Errorf("keeping the usage of website %s: %w", websiteID, err)
+	}
+	return nil
+}

@@ -1,0 +1,9 @@
+package insert
+
+import (
+	"testing"
+
+	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
+)
+
+func TestMain(m *testing.M) { clickhousetest.Main(m) }

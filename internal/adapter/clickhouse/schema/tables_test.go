@@ -1,0 +1,168 @@
+package schema
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	schemas "github.com/millrace/millrace/schemas/clickhouse"
+)
+
+var update = flag.Bool("update", false, "write the migrations from the tables as data, and the golden files")
+
+// Until a migration changes a table, each one is what it makes.
+func TestMigrationsAreTheTablesAsData(t *testing.T) {
+	t.Parallel()
+	all, err := migrations(schemas.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != len(history) {
+		t.Errorf("%d migrations, and %d in history", len(all), len(history))
+	}
+	made := 0
+	for name, objects := range history {
+		parts := make([]string, len(objects))
+		for i, o := range objects {
+			switch o.(type) {
+			case filling, setting, addition, additions:
+			default:
+				made++
+			}
+			parts[i] = "-- " + o.comment() + "\n" + o.CreateSQL("") + ";\n"
+		}
+		want := strings.Join(parts, "\n")
+		if *update {
+			if err := os.WriteFile(filepath.Join("..", "..", "..", "..", "schemas", "clickhouse", name+".sql"),
+				[]byte(want), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		got, err := schemas.Files.ReadFile(name + ".sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("%s (-tables +file); run with -update:\n%s", name, diff)
+		}
+	}
+	if made != len(Tables)+len(Views) {
+		t.Errorf("migrations make %d tables and views, and %d are listed", made, len(Tables)+len(Views))
+	}
+}
+
+// Two processes may migrate at once.
+func TestEveryStatementIsSafeToRunTwice(t *testing.T) {
+	t.Parallel()
+	all, err := migrations(schemas.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		for _, s := range m.statements {
+			// Rows of one key are one row in rollup_dirty; rows under one token are
+			// stored once.
+			if !strings.Contains(s, "IF NOT EXISTS") && !strings.Contains(s, "IF EXISTS") &&
+				!strings.HasPrefix(s, "INSERT INTO rollup_dirty ") &&
+				!strings.Contains(s, "SETTINGS insert_deduplication_token = ") && !strings.Contains(s, " MODIFY SETTING ") {
+				t.Errorf("%s: a statement without IF [NOT] EXISTS:\n%s", m.name, s)
+			}
+		}
+	}
+}
+
+// The version before works on beside a migration.
+func TestEveryStatementOnlyAdds(t *testing.T) {
+	t.Parallel()
+	all, err := migrations(schemas.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		for _, s := range m.statements {
+			if !adds.MatchString(s) {
+				t.Errorf("%s: a statement that does more than to add:\n%s", m.name, s)
+			}
+		}
+	}
+	for _, s := range []string{
+		"DROP TABLE IF EXISTS a", "RENAME TABLE a TO b", "ALTER TABLE a DROP COLUMN IF EXISTS x",
+		"ALTER TABLE a ADD COLUMN IF NOT EXISTS x String, DROP COLUMN y",
+		"ALTER TABLE a ADD COLUMN IF NOT EXISTS x String,\n    MODIFY COLUMN y String",
+		"ALTER TABLE a DELETE WHERE 1", "TRUNCATE TABLE a", "ALTER TABLE a_mv MODIFY QUERY SELECT 1",
+	} {
+		if adds.MatchString(s) {
+			t.Errorf("%s is taken for an addition", s)
+		}
+	}
+}
+
+// adds is what a statement may do; a column has no comma but in its type's brackets.
+var adds = regexp.MustCompile(
+	`^CREATE (TABLE|MATERIALIZED VIEW) IF NOT EXISTS |^INSERT INTO |^ALTER TABLE \w+ MODIFY SETTING [^\n]+\n?$|` +
+		`^ALTER TABLE \w+(\s+ADD COLUMN IF NOT EXISTS ([^,()]|\([^()]*(\([^()]*\))*[^()]*\))+,?)+\n?$`)
+
+func TestEveryColumnIsDocumentedOnceAndNeverNullable(t *testing.T) {
+	t.Parallel()
+	for _, table := range Tables {
+		seen := map[string]bool{}
+		for _, c := range table.Columns {
+			if c.Doc == "" || !strings.HasSuffix(c.Doc, ".") {
+				t.Errorf("%s.%s: its Doc is not a sentence: %q", table.Name, c.Name, c.Doc)
+			}
+			if seen[c.Name] {
+				t.Errorf("%s.%s stands there twice", table.Name, c.Name)
+			}
+			if strings.Contains(c.Type, "Nullable") {
+				t.Errorf("%s.%s is Nullable, which slows inserts; use an empty value", table.Name, c.Name)
+			}
+			seen[c.Name] = true
+		}
+		for _, key := range table.OrderBy {
+			if !seen[key] {
+				t.Errorf("%s is ordered by %s, which is no column", table.Name, key)
+			}
+		}
+	}
+}
+
+// FINAL looks at one partition at a time, which is right only when nothing but
+// sort key columns decides the partition; and a sort key with anything in it
+// that two sendings of one event may differ in would keep both.
+func TestIdentityOfAnEvent(t *testing.T) {
+	t.Parallel()
+	if diff := cmp.Diff([]string{"owner_id", "event_date", "name", "event_key"}, Events.OrderBy); diff != "" {
+		t.Errorf("sort key (-want +got):\n%s", diff)
+	}
+	if Events.PartitionBy != "toYYYYMM(event_date)" || !slices.Contains(Events.OrderBy, "event_date") {
+		t.Errorf("partition key %s uses more than the sort key", Events.PartitionBy)
+	}
+}
+
+func TestMigrationsAreNumberedWithoutGaps(t *testing.T) {
+	t.Parallel()
+	file := &fstest.MapFile{
+		Data: []byte("-- why\nCREATE TABLE a (x UInt8)\nENGINE = Null;\nCREATE TABLE b (x UInt8) ENGINE = Null;\n"),
+	}
+	all, err := migrations(fstest.MapFS{"0001_a.sql": file, "0002_b.sql": file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 2 || len(all[0].statements) != 2 || all[1].version != 2 || all[1].name != "0002_b" {
+		t.Errorf("migrations() = %+v", all)
+	}
+	if want := "CREATE TABLE a (x UInt8)\nENGINE = Null"; all[0].statements[0] != want {
+		t.Errorf("first statement is %q, want %q", all[0].statements[0], want)
+	}
+	if _, err := migrations(fstest.MapFS{"0001_a.sql": file, "0003_b.sql": file}); err == nil {
+		t.Error("a gap is accepted")
+	}
+}

@@ -1,0 +1,3 @@
+// Package stagetest gives tests migrated databases, what stores and deletes there, and rows
+// that go together.
+package stagetest
