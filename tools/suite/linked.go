@@ -101,8 +101,9 @@ func mainLinked(args []string) int {
 	return 0
 }
 
-// atOnce is how many packages run at a time, of those that may.
-const atOnce = 2
+// atOnce is how many packages run at a time, of those that may: each waits for a fifth of its
+// time or more, so that two leave something of two processors.
+const atOnce = 3
 
 // runAll runs what the arguments name, and reports whether all of it passed.
 func (l linked) runAll(ctx context.Context, args []string, events io.Writer) bool {

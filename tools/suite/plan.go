@@ -116,7 +116,7 @@ func plan(ctx context.Context, root string, full bool) ([]stage, error) {
 			packages: inside, raced: true, timeout: 5 * time.Minute,
 		},
 		{
-			name: stageOfProcesses, about: "as fast as production; one package at a time where promises are asserted, then two",
+			name: stageOfProcesses, about: "as fast as production; one at a time where promises are asserted, then three",
 			packages: outside, linked: true, rerun: true, timeout: 10 * time.Minute,
 		},
 	}

@@ -75,9 +75,11 @@ func newFixture(t *testing.T) *fixture {
 		d.settle(token)
 	}
 	d.keys = &countedKeys{KeyStore: db}
-	// An hour: what is known stays known however slow the machine is.
-	d.access = auth.New(auth.Config{KeyPrefix: fixturePrefix, Fresh: time.Hour, Trusted: time.Hour, Stale: time.Hour},
-		auth.Deps{Keys: d.keys, Websites: db})
+	// An hour: what is known stays known however slow the machine is. A thousand: the race
+	// detector looks at each byte of a cache that ends.
+	d.access = auth.New(auth.Config{
+		KeyPrefix: fixturePrefix, Fresh: time.Hour, Trusted: time.Hour, Stale: time.Hour, Remembered: 1000,
+	}, auth.Deps{Keys: d.keys, Websites: db})
 	t.Cleanup(d.access.Close)
 	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query},
 		httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})

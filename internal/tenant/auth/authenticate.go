@@ -44,6 +44,8 @@ type Config struct {
 	Stale     time.Duration // age up to which it is served while the store is down; 0 means 10 min
 	// FlagStale is the same of websites whose flags are asked for; 0 where nobody does.
 	FlagStale time.Duration
+	// Remembered is how many keys, and how many websites, are kept; 0 means 100,000.
+	Remembered int64
 }
 
 // Deps are the parts an Authenticator needs.
@@ -83,7 +85,9 @@ type credential struct {
 func New(cfg Config, deps Deps) *Authenticator {
 	a := &Authenticator{prefix: cfg.KeyPrefix, uses: deps.Uses}
 	named := func(name string) readcache.Config {
-		return readcache.Config{Name: name, Fresh: cfg.Fresh, Trusted: cfg.Trusted, Stale: cfg.Stale}
+		return readcache.Config{
+			Name: name, Fresh: cfg.Fresh, Trusted: cfg.Trusted, Stale: cfg.Stale, MaxEntries: cfg.Remembered,
+		}
 	}
 	a.keys = readcache.New(named("keys"), loadKey(deps.Keys), noKey, deps.Metrics)
 	a.clients = readcache.New(named("clients"), deps.Websites.WebsiteByClientID, noWebsite, deps.Metrics)
