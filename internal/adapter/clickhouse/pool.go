@@ -46,7 +46,7 @@ func (p *Pool) KeepFor(bytes int64) { p.keep = bytes }
 // the error is: what else would arrive on it is unknown.
 func (p *Pool) Use(ctx context.Context, f func(*Client) error) error { return p.UseFor(ctx, 0, f) }
 
-// UseFor is use for a block of so many bytes.
+// UseFor is Use for a block of so many bytes.
 func (p *Pool) UseFor(ctx context.Context, bytes int64, f func(*Client) error) error {
 	return p.UseAt(ctx, bytes, func(c *Client, _ string) error { return f(c) })
 }
@@ -88,8 +88,7 @@ func (p *Pool) Ping(ctx context.Context) error {
 	})
 }
 
-// Close closes the connections that are not in use, and the others when they are
-// given back.
+// Close closes the connections that are not in use, and the others after their use.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

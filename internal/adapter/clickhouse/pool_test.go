@@ -67,7 +67,7 @@ func TestAPanicClosesTheConnection(t *testing.T) {
 			used = c
 			panic("a mistake") //nolint:forbidigo // what the test is about
 		})
-		t.Errorf("use() = %v after a panic", err)
+		t.Errorf("Use() = %v after a panic", err)
 	}()
 	if used == nil || !used.IsClosed() || len(p.idle) != 0 {
 		t.Errorf("the connection is open, or kept: %v", p.idle)

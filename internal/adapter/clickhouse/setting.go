@@ -6,7 +6,7 @@ import (
 	"github.com/ClickHouse/ch-go"
 )
 
-// Modest keeps a check from taking the server away from everybody else.
+// Modest are the settings that keep a check from taking the server away from everybody else.
 var Modest = []ch.Setting{
 	{Key: "max_threads", Value: "2", Important: true},
 	{Key: "max_bytes_before_external_group_by", Value: strconv.Itoa(1 << 30), Important: true},
@@ -15,7 +15,8 @@ var Modest = []ch.Setting{
 	{Key: "use_skip_indexes_if_final", Value: "0", Important: true},
 }
 
-// InsertTokenSettings are those of an insert that make the token decide.
+// InsertTokenSettings are those of an insert that make the token decide whether it is stored.
+// Without one it is stored in any case, in the table and in every view.
 func InsertTokenSettings(insertToken string) []ch.Setting {
 	exact, insert := 1, "enable"
 	if insertToken == "" {

@@ -1,7 +1,7 @@
 // Package sendqueue holds what a process tells Kafka of while others wait for responses: clicks
 // of short links, exposures to feature flags.
 //
-// It promises that adding never waits, neither for brokers nor for whoever publishes: what
+// It promises that adding never waits, neither for brokers nor for the Sender: what
 // does not fit into the memory that is allowed is dropped, and what becomes of each item is
 // told once. A stop publishes what was added before it.
 //
@@ -49,7 +49,7 @@ type Config struct {
 	Gather time.Duration
 }
 
-// Deps are the parts of a Queue of items T that become records R; all are required.
+// Deps are what a Queue of items T that become records R works with; all are required.
 type Deps[T, R any] struct {
 	Sender Sender
 	// Write makes a record of an item. It is called by one goroutine at a time, and the
@@ -74,7 +74,7 @@ type Queue[T, R any] struct {
 	wake   chan struct{}
 
 	mu     sync.Mutex
-	added  []*Item[T] // to be handed to the publisher
+	added  []*Item[T] // to be handed to the Sender
 	spare  []*Item[T] // the memory of added, for the next ones
 	closed bool
 	empty  chan struct{} // receives when the last item is acknowledged
@@ -94,10 +94,10 @@ func New[T, R any](cfg Config, deps Deps[T, R]) *Queue[T, R] {
 	return q
 }
 
-// Len is how many items are not acknowledged, and Bytes what they take.
+// Len is how many items are reserved or added and not acknowledged.
 func (q *Queue[T, R]) Len() int64 { return q.number.Load() }
 
-// Bytes is what the items take that are not acknowledged.
+// Bytes is what those items take.
 func (q *Queue[T, R]) Bytes() int64 { return q.size.Load() }
 
 // Reserve returns memory for an item that takes so many bytes until it is acknowledged, to be
@@ -115,6 +115,7 @@ func (q *Queue[T, R]) Reserve(size int64) *Item[T] {
 }
 
 // Add has an item be published that was reserved. It does not belong to the caller any more.
+// Each item that is reserved has to be added: Stop waits for it.
 func (q *Queue[T, R]) Add(t *Item[T]) {
 	if !q.put(t) {
 		q.settled(t.size, errStopped)
@@ -138,7 +139,7 @@ func (q *Queue[T, R]) put(t *Item[T]) bool {
 	return true
 }
 
-// Run hands items to the publisher until ctx ends.
+// Run hands items to the Sender until ctx ends. It is called once.
 func (q *Queue[T, R]) Run(ctx context.Context) error {
 	pause := time.NewTimer(q.cfg.Gather)
 	pause.Stop()
@@ -158,7 +159,7 @@ func (q *Queue[T, R]) Run(ctx context.Context) error {
 	}
 }
 
-// handOver gives the publisher what was added since. One goroutine calls it at a time.
+// handOver gives the Sender what was added since the last time. One goroutine calls it at a time.
 func (q *Queue[T, R]) handOver() {
 	q.mu.Lock()
 	some := q.added

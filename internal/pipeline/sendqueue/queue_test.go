@@ -103,7 +103,7 @@ func (s *scene) is(t *testing.T, left int64, want [Fates]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if diff := cmp.Diff(want, s.told); diff != "" || s.Len() != left || s.Bytes() != left {
-		t.Errorf("%d items and %d bytes are left, want %d; told of published, full, refused, stopped (-want +got):\n%s",
+		t.Errorf("%d items and %d bytes are left, want %d; told of published, full, rejected, stopped (-want +got):\n%s",
 			s.Len(), s.Bytes(), left, diff)
 	}
 }

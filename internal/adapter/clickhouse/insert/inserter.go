@@ -74,13 +74,13 @@ func (i *Inserter) target(b *block) string {
 // switches deduplication off, in the table and in every view: tests show with it
 // what the token is there for.
 func (i *Inserter) Insert(ctx context.Context, b sink.Block, insertToken string) error {
-	native, err := ours(b)
-	if err != nil || native.rows == 0 {
+	own, err := ours(b)
+	if err != nil || own.rows == 0 {
 		return err
 	}
 	var known bool
-	if err := i.send(ctx, native, func(c *clickhouse.Client) (err error) {
-		known, err = native.insert(ctx, c, i.target(native), insertToken, i.quorum)
+	if err := i.send(ctx, own, func(c *clickhouse.Client) (err error) {
+		known, err = own.insert(ctx, c, i.target(own), insertToken, i.quorum)
 		return err
 	}); err != nil {
 		return Classify(err)
@@ -103,17 +103,17 @@ const probeTable = "millrace_probe"
 // call and is gone after it, so a change of the table counts at once; probes may
 // run at the same time.
 func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
-	native, err := ours(b)
-	if err != nil || native.rows == 0 {
+	own, err := ours(b)
+	if err != nil || own.rows == 0 {
 		return err
 	}
-	if err := i.send(ctx, native, func(c *clickhouse.Client) error {
+	if err := i.send(ctx, own, func(c *clickhouse.Client) error {
 		if err := clickhouse.Exec(ctx, c,
-			"CREATE TEMPORARY TABLE "+probeTable+" AS "+clickhouse.QuoteName(i.target(native))+" ENGINE = Null"); err != nil {
-			return fmt.Errorf("cloning %s: %w", i.target(native), err)
+			"CREATE TEMPORARY TABLE "+probeTable+" AS "+clickhouse.QuoteName(i.target(own))+" ENGINE = Null"); err != nil {
+			return fmt.Errorf("cloning %s: %w", i.target(own), err)
 		}
-		if _, err := native.insert(ctx, c, probeTable, "", 0); err != nil {
-			return err // use closes the connection, and the clone goes with it
+		if _, err := own.insert(ctx, c, probeTable, "", 0); err != nil {
+			return err // Use closes the connection, and the clone goes with it
 		}
 		return clickhouse.Exec(ctx, c, "DROP TEMPORARY TABLE "+probeTable)
 	}); err != nil {
@@ -124,11 +124,11 @@ func (i *Inserter) Probe(ctx context.Context, b sink.Block) error {
 
 // Reserve implements sink.Inserter: what is encoded at the same time is bounded.
 func (i *Inserter) Reserve(ctx context.Context, b sink.Block) (release func(), err error) {
-	native, err := ours(b)
+	own, err := ours(b)
 	if err != nil {
 		return nil, err
 	}
-	n := min(int64(native.sent()), i.most)
+	n := min(int64(own.sent()), i.most)
 	if err := i.sending.Acquire(ctx, n); err != nil {
 		return nil, err //nolint:wrapcheck // that of the context
 	}
@@ -142,11 +142,11 @@ func (i *Inserter) send(ctx context.Context, b *block, f func(*clickhouse.Client
 }
 
 func ours(b sink.Block) (*block, error) {
-	native, ok := b.(*block)
+	own, ok := b.(*block)
 	if !ok {
 		return nil, fmt.Errorf("a block of type %T is not one of ours", b)
 	}
-	return native, nil
+	return own, nil
 }
 
 // Settings are what an exact insert needs, whatever the server's defaults:

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
 
-// The user is granted what Lacking looks for and nothing else, and does everything
+// The user is granted what LackingGrants looks for and nothing else, and does everything
 // that daemons do.
 func TestWhatIsAskedForIsEnough(t *testing.T) {
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestWhatIsAskedForIsEnough(t *testing.T) {
 	}
 	cfg.User = "daemon"
 	if lacking, err := LackingGrants(t.Context(), cfg); err != nil || len(lacking) > 0 {
-		t.Fatalf("Lacking() = %v, %v", lacking, err)
+		t.Fatalf("LackingGrants() = %v, %v", lacking, err)
 	}
 	i := stagetest.OpenInserter(t, cfg)
 	block := clickhousetest.BlockOf(i, clickhousetest.AnEvent("a"))

@@ -87,7 +87,7 @@ func (c *numberColumn[T, S, P]) EncodeColumn(b *proto.Buffer) { P(&c.all).Encode
 // WriteColumn implements proto.ColInput.
 func (c *numberColumn[T, S, P]) WriteColumn(w *proto.Writer) { P(&c.all).WriteColumn(w) }
 
-// The types of numbers, to be given to number.
+// The types of numbers, to be given to Number.
 var (
 	Float32 proto.ColFloat32
 	Float64 proto.ColFloat64

@@ -196,8 +196,8 @@ func (c *DictColumn) EncodeColumn(b *proto.Buffer) { c.raw.EncodeColumn(b) }
 // WriteColumn implements proto.ColInput; Prepare comes before it.
 func (c *DictColumn) WriteColumn(w *proto.Writer) { c.raw.WriteColumn(w) }
 
-// Room is how many bytes the values can take before they are moved.
+// Room is how many bytes the values can take before they are moved. Tests ask for it.
 func (c *TextColumn) Room() int { return cap(c.sent) }
 
-// Room is how many rows there can be before they are moved.
+// Room is how many rows there can be before they are moved. Tests ask for it.
 func (c *DictColumn) Room() int { return cap(c.rows) }

@@ -28,11 +28,10 @@ const (
 
 // DirtyDays remembers the list of dirty days. It implements analytics.DirtyDays.
 //
-// What it says is up to five seconds old, and up to a minute while ClickHouse does
-// not answer, or not within a second; after that it returns errors. Whoever asks first after five seconds
-// looks whether the list has changed, which costs one statement that reads no
-// rows, and reads it anew only then; whoever asks meanwhile waits for that. Nothing
-// runs while nobody asks.
+// What it says is up to five seconds old, and up to a minute while ClickHouse does not answer,
+// or not within a second; after that it returns errors. Whoever asks first after five seconds
+// looks whether the list has changed, which costs one statement that reads no rows, and only
+// then reads it again; whoever asks meanwhile waits for that. Nothing runs while nobody asks.
 type DirtyDays struct {
 	*clickhouse.Pool
 

@@ -251,7 +251,7 @@ func checkCluster(ctx context.Context, c *clickhouse.Client, cfg config.ClickHou
 		return nil
 	}
 	if !events.replicated() {
-		return inexact("clickhouse.cluster is set and table %s has engine %s; make the tables anew in an empty database",
+		return inexact("clickhouse.cluster is set and table %s has engine %s; recreate the tables in an empty database",
 			Events.Name, events.engine)
 	}
 	shards, err := clickhouse.Texts(ctx, c, "SELECT toString(uniqExact(shard_num)) FROM system.clusters WHERE cluster = '"+

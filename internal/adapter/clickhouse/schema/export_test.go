@@ -8,7 +8,7 @@ import (
 	schemas "github.com/millrace/millrace/schemas/clickhouse"
 )
 
-// upTo applies the migrations up to a version, as a build of then did.
+// MigrateUpTo applies the migrations up to a version, as a build of then did.
 func MigrateUpTo(t *testing.T, cfg config.ClickHouse, version uint32) {
 	t.Helper()
 	c, err := clickhouse.Dial(t.Context(), cfg)
@@ -33,7 +33,7 @@ func MigrateUpTo(t *testing.T, cfg config.ClickHouse, version uint32) {
 	}
 }
 
-// What tests of other rooms need to know of this one.
+// What the tests beside the package need to know of it.
 var (
 	History    = history
 	Statements = statements

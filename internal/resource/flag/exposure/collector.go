@@ -17,7 +17,7 @@ const (
 	MaxBufferedBytes = 32 << 20
 	// gather is how long the first exposure of several waits for the others.
 	gather = 50 * time.Millisecond
-	// overhead is about what an exposure takes, here and at the publisher, besides the
+	// overhead is about what an exposure takes, here and at the Sender, besides the
 	// texts that it came with: its record, and the places where it stands.
 	overhead = 1 << 10
 )
@@ -112,7 +112,7 @@ func (c *Collector) take(e *Exposure, id string, is kind, salt []byte) bool {
 	return true
 }
 
-// Run hands exposures to the publisher until ctx ends.
+// Run hands exposures to the Sender until ctx ends.
 func (c *Collector) Run(ctx context.Context) error { return c.queue.Run(ctx) }
 
 // Stop takes no more exposures, and returns when all are published that were taken, or when

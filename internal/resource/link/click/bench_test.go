@@ -52,7 +52,7 @@ func newQueue(p sendqueue.Sender, bytes int) *Queue {
 		Deps{Sender: p, Salts: salt, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 }
 
-// BenchmarkTake is what a redirect pays, and what Run does beside it, up to the publisher.
+// BenchmarkTake is what a redirect pays, and what Run does beside it, up to the Sender.
 func BenchmarkTake(b *testing.B) {
 	b.ReportAllocs()
 	q := newQueue(instantly{}, 1<<40)

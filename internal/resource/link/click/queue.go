@@ -14,7 +14,7 @@ import (
 const (
 	// gather is how long the first click of several waits for the others.
 	gather = 5 * time.Millisecond
-	// overhead is about what a click takes, here and at the publisher, besides the texts
+	// overhead is about what a click takes, here and at the Sender, besides the texts
 	// that it came with: 1 KiB of its record, and the places where it stands.
 	overhead = 1<<10 + 704
 )
@@ -73,7 +73,7 @@ func (q *Queue) Take(c *Click) {
 
 func (q *Queue) write(t *taken, r *record.ClickRecord) { q.draft.write(&t.click, q.salts.Today(), r) }
 
-// Run hands clicks to the publisher until ctx ends.
+// Run hands clicks to the Sender until ctx ends.
 func (q *Queue) Run(ctx context.Context) error { return q.queue.Run(ctx) }
 
 // Stop takes no more clicks, and returns when all are published that were taken, or when
