@@ -8,8 +8,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/net/idna"
-
-	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // Bounds of what is found in an address, in bytes.
@@ -133,14 +131,15 @@ func isPlainHost(name []byte) bool {
 	return len(name) > 0 && len(name) <= MaxHostLen && name[0] != '.' && !bytes.Contains(name, []byte(".."))
 }
 
-// cutWWW cuts each leading "www." of the host behind from, as websites' domains have none.
+// cutWWW cuts each leading "www." of a host that leaves a domain behind.
 func cutWWW(dst []byte, from int) []byte {
-	host := dst[from:]
-	if !bytes.HasPrefix(host, []byte("www.")) {
-		return dst
+	for {
+		host := dst[from:]
+		if !bytes.HasPrefix(host, []byte("www.")) || bytes.IndexByte(host[4:], '.') < 0 {
+			return dst
+		}
+		dst = append(dst[:from], host[4:]...)
 	}
-	bare := website.WithoutWWW(view(host))
-	return append(dst[:from], host[len(host)-len(bare):]...)
 }
 
 // appendAddress appends an IPv6 address in brackets.
