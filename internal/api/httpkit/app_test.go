@@ -182,6 +182,25 @@ func TestAHeaderThatIsTooLongIsAnsweredByHowTheRequestBegins(t *testing.T) {
 	}
 }
 
+// What is left of the request before it in the connection's buffer takes nothing from
+// what the header of the next one may have.
+func TestOfRequestsSentAtOnceEachMayHaveALongHeader(t *testing.T) {
+	t.Parallel()
+	request := func(path string, header int) string {
+		start, end := "GET "+path+" HTTP/1.1\r\nHost: x\r\nCookie: ", "\r\n\r\n"
+		return start + strings.Repeat("a", header-len(start)-len(end)) + end
+	}
+	addr := serve(t, imageApp(t))
+	for _, first := range []int{100, 5000, ingestionHeaderBytes} {
+		for second, want := range map[int]int{ingestionHeaderBytes: 404, ingestionHeaderBytes + 1: 431} {
+			got := raw(t, addr, request("/image", first)+request("/other", second))
+			if len(got) != 2 || got[0].status != 200 || got[1].status != want {
+				t.Errorf("%d bytes behind %d: the answers are %+v, want the second to be %d", second, first, got, want)
+			}
+		}
+	}
+}
+
 // imageApp is an app that answers GET /image also where its header is too long, with
 // what it is told of it.
 func imageApp(t *testing.T) *fiber.App {

@@ -78,9 +78,11 @@ func (d *Decoder) read(body []byte) {
 	}
 }
 
-// Release lets go of the memory that only very many events take, so that a Decoder
-// that waits in a pool keeps none of it. The events of the last body end with it.
+// Release lets go of the memory that only large bodies take, those of very many events,
+// keys or escaped texts, so that a Decoder that waits in a pool keeps none of it. The
+// events of the last body end with it.
 func (d *Decoder) Release() {
+	d.scan.release()
 	if cap(d.events) > keptEvents {
 		d.events = nil
 	}

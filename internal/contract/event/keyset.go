@@ -45,20 +45,27 @@ type keySlot struct {
 
 const (
 	comparedKeys = 16      // keys of one object that are compared one by one
-	keptKeys     = 1 << 12 // bounds what a hostile body leaves behind
+	keptKeys     = 1 << 12 // in the list and in the table; bounds what a hostile body leaves behind
 )
 
+// reset forgets the keys of the last body.
 func (k *keySet) reset() {
+	k.release()
 	k.keys, k.scopes = k.keys[:0], 0
-	if k.used == 0 {
-		return
+	if k.used > 0 {
+		clear(k.table)
+		k.used = 0
 	}
-	k.used = 0
+}
+
+// release lets go of the memory that only very many keys take. The keys end with it.
+func (k *keySet) release() {
+	if cap(k.keys) > keptKeys {
+		k.keys = nil
+	}
 	if len(k.table) > keptKeys {
-		*k = keySet{seed: k.seed, seeded: k.seeded}
-		return
+		k.table, k.mask, k.used = nil, 0, 0
 	}
-	clear(k.table)
 }
 
 func (k *keySet) open() keyScope {

@@ -46,13 +46,20 @@ const lapKeyMax = 16
 
 // Reset starts on a new body. Slices handed out before are no longer valid.
 func (s *Scanner) Reset(body []byte) {
+	s.release()
 	s.body, s.text = body, s.text[:0]
-	if cap(s.text) > keptTextBytes {
-		s.text = nil
-	}
 	s.keys.reset()
 	s.step = 0
 	s.blanks, s.lone, s.members, s.at, s.rule = 0, false, 0, 0, ""
+}
+
+// release lets go of the memory that only large bodies take. What was handed out ends
+// with it.
+func (s *Scanner) release() {
+	if cap(s.text) > keptTextBytes {
+		s.text = nil
+	}
+	s.keys.release()
 }
 
 // keptTextBytes bounds what one hostile body leaves behind in a pooled Scanner.

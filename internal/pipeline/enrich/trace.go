@@ -2,7 +2,7 @@ package enrich
 
 import "bytes"
 
-// AppendTrace appends a text that names places in scripts, such as a browser's stack,
+// AppendTrace appends a text that names addresses, such as a browser's stack or message,
 // with each URL in it brought down to what may be stored: without user, query and
 // fragment, and with a masked path. The line and column behind a URL stay. What it
 // appends is not longer than the text.

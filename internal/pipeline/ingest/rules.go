@@ -35,10 +35,13 @@ func allowsOrigin(w *website.Website, origin []byte) bool {
 	if !ok {
 		return false
 	}
-	bare := website.WithoutWWW(host)
-	if w.Domain != "" && (bare == w.Domain || below(host, w.Domain)) {
+	if w.Domain != "" && (host == w.Domain || below(host, w.Domain)) {
 		return true
 	}
+	if len(w.AllowedOrigins) == 0 {
+		return false
+	}
+	bare := website.WithoutWWW(host)
 	for _, entry := range w.AllowedOrigins {
 		if domain, wild := strings.CutPrefix(entry, "*."); wild && below(host, domain) || entry == host || entry == bare {
 			return true

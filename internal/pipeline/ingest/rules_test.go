@@ -26,6 +26,11 @@ func TestPagesOfTheWebsiteMaySendForItAndOthersMayNot(t *testing.T) {
 	}}
 	local := &website.Website{Domain: "localhost"}
 	www := &website.Website{Domain: "www.com"}
+	registered, err := website.NormalizeDomain("https://www.co.uk/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	country := &website.Website{Domain: registered}
 	for _, tc := range []struct {
 		site   *website.Website
 		origin string
@@ -68,6 +73,10 @@ func TestPagesOfTheWebsiteMaySendForItAndOthersMayNot(t *testing.T) {
 		{www, "https://www.www.com", true},
 		{www, "https://com", false},
 		{www, "https://shop.com", false},
+		{country, "https://www.co.uk", true},
+		{country, "https://shop.www.co.uk", true},
+		{country, "https://co.uk", false},
+		{country, "https://shop.co.uk", false},
 		{local, "http://localhost:3000", true},
 		{local, "http://app.localhost:3000", true},
 		{local, "http://127.0.0.1:3000", false},

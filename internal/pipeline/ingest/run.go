@@ -43,7 +43,7 @@ type run struct {
 	visitor      enrich.Visitor     // who sends, of a client id
 	page         enrich.PageInfo    // of the event that was looked at last
 	found        record.Web         // the same
-	scripts      []byte             // the places of its error
+	scripts      []byte             // the texts of its error
 
 	claim   admission.Claim // set by step "room"
 	receipt record.Receipt  // set by step "records"

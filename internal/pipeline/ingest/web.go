@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/millrace/millrace/internal/contract/event"
@@ -140,18 +141,25 @@ func setPage(w *record.Web, p *event.Page) {
 	}
 }
 
-// setScripts takes out of the places of an error what must not be stored: a script
-// within a page is named by the page's own address.
+// scripted are the texts of an error besides its file in which addresses stand.
+var scripted = [...]record.WebText{record.Message, record.Stack}
+
+// setScripts takes out of the texts of an error what must not be stored: a script
+// within a page is named by the page's own address, and a request that failed by its own.
 func (r *run) setScripts(w *record.Web, site *website.Website) {
-	filename, stack := w.Texts[record.Filename], w.Texts[record.Stack]
-	if r.deps.Enrich == nil || len(filename)+len(stack) == 0 {
+	filename := w.Texts[record.Filename]
+	if r.deps.Enrich == nil || len(filename)+len(w.Texts[record.Message])+len(w.Texts[record.Stack]) == 0 {
 		return
 	}
 	rules := r.deps.Enrich.Rules(site)
-	r.scripts = rules.AppendScript(r.scripts[:0], filename)
-	n := len(r.scripts)
-	r.scripts = rules.AppendTrace(r.scripts, stack)
-	w.Texts[record.Filename], w.Texts[record.Stack] = r.scripts[:n:n], r.scripts[n:]
+	buf := rules.AppendScript(r.scripts[:0], filename)
+	w.Texts[record.Filename] = slices.Clip(buf)
+	for _, text := range scripted {
+		from := len(buf)
+		buf = rules.AppendTrace(buf, w.Texts[text])
+		w.Texts[text] = slices.Clip(buf[from:])
+	}
+	r.scripts = buf
 }
 
 func setCampaign(w *record.Web, c *enrich.Campaign) {

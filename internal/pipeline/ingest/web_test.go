@@ -122,10 +122,11 @@ func TestPathsAreMaskedWhoeverSendsThem(t *testing.T) {
 	}
 }
 
-func TestScriptsOfAnErrorAreStoredWithoutQueriesAndMasked(t *testing.T) {
+func TestAddressesInAnErrorAreStoredWithoutQueriesAndMasked(t *testing.T) {
 	t.Parallel()
 	w := &world{}
-	body := `[{"timestamp":1772366400000,"path":"https://example.com/users/17","message":"m","errorType":"TypeError",` +
+	body := `[{"timestamp":1772366400000,"path":"https://example.com/users/17",` +
+		`"message":"GET https://u:p@example.com/users/17?token=s3cret: 404, of a@b.example","errorType":"TypeError",` +
 		`"filename":"https://example.com/users/17?token=s3cret","stack":"m\n at f (https://example.com/users/17?token=s3cret:3:5)"},` +
 		`{"timestamp":1772366400000,"path":"https://example.com/","message":"m"}]`
 	if _, err := w.located(t).Accept(t.Context(), fromBrowser(Errors, "192.0.2.1", body)); err != nil {
@@ -138,7 +139,10 @@ func TestScriptsOfAnErrorAreStoredWithoutQueriesAndMasked(t *testing.T) {
 	if got := string(texts[record.Stack]); got != "m\n at f (https://example.com/users/*:3:5)" {
 		t.Errorf("the stack is stored as %q", got)
 	}
-	if texts := w.decoded(t, 1).Web.Texts; len(texts[record.Filename])+len(texts[record.Stack]) > 0 {
+	if got := string(texts[record.Message]); got != "GET https://example.com/users/* 404, of a@b.example" {
+		t.Errorf("the message is stored as %q", got)
+	}
+	if texts := w.decoded(t, 1).Web.Texts; string(texts[record.Message]) != "m" || len(texts[record.Filename])+len(texts[record.Stack]) > 0 {
 		t.Errorf("an error without places has %q", texts)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
 )
 
 // MaxDomainLen is the longest domain, in bytes of its ASCII form.
@@ -53,15 +54,24 @@ func normalHost(text string) (string, error) {
 	return ascii, nil
 }
 
-// WithoutWWW cuts a leading "www." where a domain is left: www.com is one itself.
+// WithoutWWW cuts a leading "www." where a domain is left that belongs to somebody:
+// www.com and www.co.uk are such themselves, and so is a site below a host's name that
+// anybody may have, as www.github.io.
 func WithoutWWW(host string) string {
 	for {
 		rest, ok := strings.CutPrefix(host, "www.")
-		if !ok || !strings.Contains(rest, ".") {
+		if !ok || isSuffix(rest) {
 			return host
 		}
 		host = rest
 	}
+}
+
+// isSuffix reports whether a domain is one below which everybody may have a name: "co.uk",
+// and every single name, such as "com" or "localhost".
+func isSuffix(domain string) bool {
+	suffix, _ := publicsuffix.PublicSuffix(domain)
+	return suffix == domain
 }
 
 // address returns the normal form of an IP address with or without brackets and

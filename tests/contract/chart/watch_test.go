@@ -30,6 +30,24 @@ func TestTheAlertOnTheAutoscalerAsksForTheOneThatThereIs(t *testing.T) {
 	}
 }
 
+// The alerts on the whole path say nothing of an installation that probes nothing.
+func TestWhereAlertsAreMadeTheProbeIsOn(t *testing.T) {
+	t.Parallel()
+	eachFile(t, func(t *testing.T, name string, objects []unstructured.Unstructured) {
+		if !slices.ContainsFunc(objects, func(o unstructured.Unstructured) bool { return o.GetKind() == "PrometheusRule" }) {
+			return
+		}
+		values, err := rendering.Values(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		interval, _, err := unstructured.NestedString(values, "config", "probe", "interval")
+		if err != nil || !strings.ContainsAny(interval, "123456789") {
+			t.Errorf("probe.interval is %q, %v", interval, err)
+		}
+	})
+}
+
 // exprOf returns the expression of an alert.
 func exprOf(t *testing.T, objects []unstructured.Unstructured, alert string) string {
 	t.Helper()
