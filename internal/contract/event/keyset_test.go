@@ -28,7 +28,8 @@ func TestADecoderKeepsNoMemoryOfVeryManyKeys(t *testing.T) {
 		d.Release()
 		list, table := cap(d.scan.keys.keys), len(d.scan.keys.table)
 		if list > keptKeys || table > keptKeys || (list > 0) != kept || (table > 0) != kept {
-			t.Errorf("of %d keys a list of %d and a table of %d are kept, want at most %d, and none of more", keys, list, table, keptKeys)
+			t.Errorf("of %d keys a list of %d and a table of %d are kept, want at most %d, and none of more",
+				keys, list, table, keptKeys)
 		}
 	}
 }

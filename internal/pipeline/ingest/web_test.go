@@ -142,7 +142,8 @@ func TestAddressesInAnErrorAreStoredWithoutQueriesAndMasked(t *testing.T) {
 	if got := string(texts[record.Message]); got != "GET https://example.com/users/* 404, of a@b.example" {
 		t.Errorf("the message is stored as %q", got)
 	}
-	if texts := w.decoded(t, 1).Web.Texts; string(texts[record.Message]) != "m" || len(texts[record.Filename])+len(texts[record.Stack]) > 0 {
+	if texts := w.decoded(t, 1).Web.Texts; string(texts[record.Message]) != "m" ||
+		len(texts[record.Filename])+len(texts[record.Stack]) > 0 {
 		t.Errorf("an error without places has %q", texts)
 	}
 }
