@@ -101,8 +101,8 @@ func mainLinked(args []string) int {
 	return 0
 }
 
-// atOnce is how many packages run at a time, of those that may: each waits for a fifth of its
-// time or more, so that two leave something of two processors.
+// atOnce is how many packages run at a time, of those that may. Each waits for a fifth of its
+// time or more, so two at a time would leave two processors idle for a part of it.
 const atOnce = 3
 
 // runAll runs what the arguments name, and reports whether all of it passed.

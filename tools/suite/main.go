@@ -113,8 +113,8 @@ type surroundings struct {
 	shared       *shared
 }
 
-// runAll runs one stage after the other. Beside all of them, from the first one on, runs a
-// command, which bounds no time; beside that of processes run the stages that may.
+// runAll runs one stage after the other. Beside all of them, from the first one on, runs the
+// command; beside that of processes run the stages that may.
 func runAll(ctx context.Context, stages []stage, command string, in surroundings, out io.Writer) ([]outcome, error) {
 	first, later := apart(stages)
 	ctx, cancel := context.WithCancel(ctx) // ends what runs beside where a stage can not be run

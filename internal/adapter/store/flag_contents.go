@@ -16,9 +16,9 @@ import (
 // What of an organization's flags is evaluated, in one statement: it sees all of them as they
 // were at one time. The first part is of the set itself, and of an organization that lives.
 //
-// Definitions stay in the database of what the caller names as held, by id, version and time. So
-// no clock decides what is sent, nor how far a replica lags: what came back, was moved, or is
-// older than what is held, is sent with the rest that is not held. A name takes some 50 bytes.
+// The caller names what it holds by id, version and time, and the definitions of that are not
+// sent. So neither a clock nor the lag of a replica decides what is sent: what came back, was
+// moved, or is older than what is held, is not held. A name takes some 50 bytes.
 const selectContents = "SELECT 'set' AS kind, o.id AS id, '' AS website_id, COALESCE(fs.version, 0) AS version, " +
 	"h.epoch AS epoch, " +
 	"'' AS key, '' AS name, '' AS state, '' AS about, '' AS definition, 0 AS created_at, 0 AS updated_at, '' AS " +
@@ -48,7 +48,7 @@ type contentRow struct {
 // those of deleted websites, with how new they are; flagset.ErrGone for an organization that
 // does not exist, or was deleted. What is held in the same version is taken from there, so that
 // its definition does not leave the database. It is one statement, and a second one only where
-// what is held is of another epoch.
+// what is held is of another epoch, or was changed by hand.
 func (s *Store) FlagSet(ctx context.Context, organizationID string, held *flagset.Set) (*flagset.Contents, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()

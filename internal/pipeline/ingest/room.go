@@ -74,10 +74,10 @@ func (r *run) settle() {
 	}
 }
 
-// collectBytes is a claim that does not end before the collector has been through: what
-// such a request leaves behind is memory until then, and the next one, admitted at once,
-// would take its own beside it. 2 MB of usual events claim half of this; it takes some
-// 40,000 in one request to get there, which cost ten times what a collection does.
+// collectBytes is beyond how many bytes a claim ends only after a garbage collection: what
+// such a request leaves behind takes memory until then, and the next one, admitted at once,
+// would take its own beside it. 2 MB of usual events claim half of this. It takes some 40,000
+// events in one request to get beyond it, and they cost ten times what a collection does.
 const collectBytes = 32 << 20
 
 // leaveRoom gives the room back, once the memory that it stands for is free or small.

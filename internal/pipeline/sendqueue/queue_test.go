@@ -275,7 +275,7 @@ func TestEachItemHasOneFate(t *testing.T) {
 			for i := range each {
 				s.add("x")
 				if i%50 == 0 {
-					s.brokers.respond(map[bool]error{true: errors.New("refused")}[i%100 == 0])
+					s.brokers.respond(map[bool]error{true: errors.New("rejected")}[i%100 == 0])
 				}
 				if bytes := s.Bytes(); bytes > room+adders { // each may be about to find that it is too much
 					t.Errorf("%d bytes are taken of %d", bytes, room)

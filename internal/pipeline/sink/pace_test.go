@@ -38,7 +38,7 @@ func (w *world) seen() []string {
 
 // Where memory is tight, only the fullest range is inserted before its time, as
 // one insert at a time is all that runs.
-func TestTightMemoryFreezesTheFullestRangeOnly(t *testing.T) {
+func TestTightMemorySealsTheFullestRangeOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := testConfig()

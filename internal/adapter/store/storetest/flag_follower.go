@@ -61,7 +61,7 @@ func (w *follower) expectSent(when, id string, want ...string) {
 	}
 }
 
-// livingSet is setNextTo; nil for an organization that is gone.
+// livingSet is an organization's set, read next to one that is held; nil where the organization is gone.
 func (f *Fixture) livingSet(id string, held *flagset.Set) *flagset.Set {
 	f.tb.Helper()
 	c, err := f.Store().FlagSet(f.tb.Context(), id, held)
