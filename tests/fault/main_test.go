@@ -94,7 +94,7 @@ func (r reporting) Run() int {
 	if *reportFlag == "" {
 		return code
 	}
-	if err := os.WriteFile(*reportFlag, outcomes.page(time.Since(start), code == 0), 0o644); err != nil {
+	if err := os.WriteFile(*reportFlag, outcomes.page(time.Since(start)), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

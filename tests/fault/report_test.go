@@ -8,7 +8,9 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -26,6 +28,7 @@ type collection struct {
 type outcome struct {
 	fault, point, brokers string
 	runs, failed          int
+	inexact               int // of those that failed, runs that lost, doubled or miscounted something, or were not counted
 	partly                bool
 	sum                   verdict
 	took, longest         time.Duration
@@ -48,9 +51,13 @@ func (c *collection) add(tr *trial, brokers string, s *stage, failed bool) {
 		o.failed++
 	}
 	if s == nil {
+		o.inexact++
 		return // it could not begin
 	}
 	v := &s.verdict
+	if failed && !v.exact() {
+		o.inexact++
+	}
 	o.partly = o.partly || v.partly
 	o.sum.Acked += v.Acked
 	o.sum.Base += v.Base
@@ -66,7 +73,7 @@ func (c *collection) add(tr *trial, brokers string, s *stage, failed bool) {
 }
 
 // page renders the report.
-func (c *collection) page(took time.Duration, well bool) []byte {
+func (c *collection) page(took time.Duration) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	rows := slices.SortedFunc(maps.Values(c.rows), func(a, b *outcome) int {
@@ -77,12 +84,7 @@ func (c *collection) page(took time.Duration, well bool) []byte {
 	fmt.Fprintf(&b, "<!-- Written by `make fault`; changes here are lost. -->\n# Faults\n\n")
 	fmt.Fprintf(&b, "What `make fault SEEDS=%d` counted, in %s on %d cores (%s/%s, %s): ",
 		*seedsFlag, took.Round(time.Second), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
-	if well {
-		fmt.Fprint(&b, "every run was exact.\n\n")
-	} else {
-		fmt.Fprint(&b, "**not every run was exact**.\n\n")
-	}
-	fmt.Fprint(&b, intro)
+	fmt.Fprintf(&b, "%s.\n\n%s", conclusion(rows), intro)
 	fmt.Fprint(&b, "| Fault | Where | Brokers | Runs | Failed | Acked | Base without FINAL | FINAL | Rollup 15 min | "+
 		"Rollup day | Ledger | Doubled | Missing | Mean | Worst recovery |\n")
 	fmt.Fprint(&b, "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
@@ -104,6 +106,22 @@ func (c *collection) page(took time.Duration, well bool) []byte {
 		fmt.Fprint(&b, " |\n")
 	}
 	return b.Bytes()
+}
+
+// conclusion says what all rows together tell.
+func conclusion(rows []*outcome) string {
+	runs, failed, inexact := 0, 0, 0
+	for _, o := range rows {
+		runs, failed, inexact = runs+o.runs, failed+o.failed, inexact+o.inexact
+	}
+	switch {
+	case inexact > 0:
+		return fmt.Sprintf("**%d of %d runs were not exact**", inexact, runs)
+	case failed > 0:
+		return fmt.Sprintf("all %d runs were exact, and %d of them missed a bound of time, rate or memory", runs, failed)
+	default:
+		return fmt.Sprintf("all %d runs were exact", runs)
+	}
 }
 
 // number is that of a fault, such as 4 of "F4 sink killed".
@@ -131,3 +149,35 @@ locks the same schedules do fail; tests of their own say so at every run of the
 tests (` + "`TestWithout…`, `TestEachLockAlone…`" + `).
 
 `
+
+// What was lost is told apart from what took too long.
+func TestTheReportTellsInexactRunsFromMissedBounds(t *testing.T) {
+	t.Parallel()
+	whole := verdict{Acked: 2, Base: 2, Final: 2, Rollup: 2, RollupD: 2, Stored: 2}
+	lost, judged := whole, verdict{Acked: 2, partly: true}
+	lost.Base, lost.Missing = 1, 1
+	for _, tc := range []struct {
+		name   string
+		failed []*stage
+		want   string
+	}{
+		{"nothing failed", nil, "all 1 runs were exact"},
+		{
+			"a bound",
+			[]*stage{{verdict: whole}, {verdict: judged}},
+			"all 3 runs were exact, and 2 of them missed a bound of time, rate or memory",
+		},
+		{"a loss", []*stage{{verdict: whole}, {verdict: lost}}, "**1 of 3 runs were not exact**"},
+		{"ended before it was counted", []*stage{{}}, "**1 of 2 runs were not exact**"},
+		{"never begun", []*stage{nil}, "**1 of 2 runs were not exact**"},
+	} {
+		var c collection
+		c.add(&trial{fault: "F1"}, "kfake", &stage{verdict: whole}, false)
+		for _, s := range tc.failed {
+			c.add(&trial{fault: "F2"}, "kfake", s, true)
+		}
+		if page := string(c.page(0)); !strings.Contains(page, ": "+tc.want+".\n") {
+			t.Errorf("%s: the page begins %q, want %q", tc.name, page[:200], tc.want)
+		}
+	}
+}

@@ -117,6 +117,24 @@ func TestWhatARequestClaimsCoversWhatItTakes(t *testing.T) { //nolint:parallelte
 	}
 }
 
+// The largest claim that ends at once is collectBytes.
+//
+//nolint:paralleltest // collections are the process's
+func TestAClaimWaitsForTheCollectorFromOneByteBeyondOn(t *testing.T) {
+	for _, beyond := range []int64{0, 1} {
+		a, gate := gated(&world{}, &scale{}, 512<<20)
+		r := &run{Acceptor: a, claim: gate.Open(admission.Work, "web_1", "")}
+		if err := r.claim.Take(collectBytes + beyond); err != nil {
+			t.Fatal(err)
+		}
+		before := heap().NumForcedGC
+		r.leaveRoom()
+		if got := heap().NumForcedGC > before; got != (beyond > 0) || gate.Used() != 0 {
+			t.Errorf("%d beyond: collected is %t; %d bytes are claimed", beyond, got, gate.Used())
+		}
+	}
+}
+
 // One request after another takes the room of the one before: what that leaves behind must
 // not be memory any more by then, nor wait in a pool.
 //

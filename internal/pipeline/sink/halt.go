@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
@@ -114,6 +115,7 @@ func (w *worker) giveUp(ctx context.Context, err error) {
 func (w *worker) halt(ctx context.Context, why HaltReason) {
 	w.mu.Lock()
 	w.haltReason, w.forced, w.flush = why, nil, false // nobody is to wait for it, or fetch more
+	w.planned = time.Time{}                           // what is halted has a gauge of its own
 	w.budget.Release(w.open.Bytes())
 	w.open.Release(w.memory)
 	w.regulate()

@@ -72,10 +72,13 @@ func TestAHaltedPartitionIsNeitherBusyNorStarved(t *testing.T) {
 	if !w.starved() {
 		t.Fatal("a plan that has no records needs none")
 	}
-	w.flush = true
+	w.flush, w.planned = true, time.Now()
 	w.end(draining)
 	w.halt(t.Context(), HaltTruncated)
 	if w.busy() || w.starved() || w.idle() > 0 {
 		t.Errorf("busy %v, starved %v, %d bytes idle", w.busy(), w.starved(), w.idle())
+	}
+	if !w.planned.IsZero() {
+		t.Error("the age of its plan grows, although no range of it is in flight")
 	}
 }
