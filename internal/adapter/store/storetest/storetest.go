@@ -43,10 +43,10 @@ func Run(t *testing.T, empty URL, clone Copy) {
 	}
 	for _, tests := range []map[string]func(*testing.T, *Fixture){
 		organizationTests, peopleTests, departureTests, deletedOrganizationTests, invitationTests, sessionTests, deviceTests,
-		verificationTests, accountDeletionTests, websiteTests, moveTests, keyTests, saltTests,
+		verificationTests, accountDeletionTests, websiteTests, moveTests, keyTests, keyLifeTests, saltTests,
 		transactionTests, journalTests, idempotencyTests, auditTests, quotaTests, erasureTests, retentionTests, grantTests,
-		linkTests, folderTests, domainTests, domainLinkTests, servingTests, blockTests, directoryTests,
-		flagTests, flagOwnerTests, flagSetTests, flagRenewalTests, flagWalkTests,
+		linkTests, linkEndTests, folderTests, domainTests, domainLinkTests, servingTests, servingChangeTests, blockTests,
+		directoryTests, flagTests, flagChangeTests, flagOwnerTests, flagSetTests, flagRenewalTests, flagWalkTests,
 	} {
 		run(tests, func(tb testing.TB) string { return clone(tb, template) }, true)
 	}
