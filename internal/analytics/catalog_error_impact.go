@@ -36,7 +36,7 @@ var perCustomerError = &Source{Tables: []string{tableEvents, "aliases", "profile
         WHERE customer != ''
         GROUP BY customer
     ) AS s ON s.customer = e.customer
-    LEFT JOIN ` + strings.TrimLeft(indent(namesOfPeople), " ") + ` AS t ON t.id = e.customer
+    LEFT JOIN ` + strings.TrimLeft(indent(namesOfPeople("")), " ") + ` AS t ON t.id = e.customer
     WHERE e.customer != ''
 ) AS e`}
 

@@ -49,27 +49,53 @@ var whose = []Field{{
 // eachEventOfPeople makes a row of each event of the page's people.
 func eachEventOfPeople(q *query) string {
 	return "(\n    WITH " + strings.TrimLeft(indent(ofPeople.page(q)), " ") + "\n    SELECT e.*\n" +
-		indent(replaceMark(people(onPageDays), "{more}", "\n  AND e.person IN (SELECT arrayJoin(page.1))")) + "\n) AS e"
+		indent(eventsOfPage) + "\n) AS e"
+}
+
+// eventsOfPage are the events of the page's people, and onPage is what else is known of
+// those alone: an owner has millions of users, a page some dozens.
+var eventsOfPage = replaceMark(people(onPageDays), "{more}", "\n  AND e.person IN (SELECT arrayJoin(page.1))")
+
+func onPage(profile string) string {
+	return "\n      AND concat('\\\\0', " + profile + ") IN (SELECT arrayJoin(page.1))"
 }
 
 // Traits by which people are called. The first that is there counts.
-const namesOfPeople = `(
+func namesOfPeople(more string) string {
+	return `(
     SELECT t.profile_id AS id, anyIf(` + traitText + `, t.trait = 'display_name') AS display, anyIf(` + traitText +
 	`, t.trait = 'name') AS name,
         anyIf(` + traitText + `, t.trait = 'email') AS email
     FROM profile_traits AS t FINAL
     WHERE t.owner_id = {owner:String}
       AND t.trait IN ('display_name', 'name', 'email')
-      AND t.value != 'null'
+      AND t.value != 'null'` + more + `
     GROUP BY t.profile_id
 )`
+}
 
-// perPersonEvent has the events of the page's people with what they are called.
-var perPersonEvent = &Source{Paged: true, Tables: []string{"aliases", "profile_traits"}, Build: func(q *query) string {
-	return "(\n    SELECT e.*, if(t.display != '', t.display, t.name) AS display_name, t.email AS email\n    FROM " +
-		strings.TrimLeft(indent(eachEventOfPeople(q)), " ") + "\n    LEFT JOIN " +
-		strings.TrimLeft(indent(namesOfPeople), " ") + " AS t ON t.id = e.profile AND e.profile != ''\n) AS e"
-}}
+// usersOfPage tell since when those of the page's people who are users are known.
+var usersOfPage = `(
+    SELECT p.profile_id AS id, min(p.first_seen) AS first_seen
+    FROM profiles AS p
+    WHERE p.owner_id = {owner:String}` + onPage("p.profile_id") + `
+    GROUP BY p.profile_id
+)`
+
+// perPersonEvent has the events of the page's people with what is known of them.
+var perPersonEvent = &Source{
+	Paged: true, Tables: []string{"aliases", "profile_traits", "profiles"}, Build: func(q *query) string {
+		return "(\n    WITH " + strings.TrimLeft(indent(ofPeople.page(q)), " ") + `
+    SELECT e.*, if(t.display != '', t.display, t.name) AS display_name, t.email AS email, p.first_seen AS known
+    FROM (
+        SELECT e.*
+` + indent(indent(eventsOfPage)) + `
+    ) AS e
+    LEFT JOIN ` + strings.TrimLeft(indent(namesOfPeople(onPage("t.profile_id"))), " ") + ` AS t ON t.id = e.profile AND e.profile != ''
+    LEFT JOIN ` + strings.TrimLeft(indent(usersOfPage), " ") + ` AS p ON p.id = e.profile AND e.profile != ''
+) AS e`
+	},
+}
 
 // sessionDuration is that of perSession.
 const sessionDuration = "ifNull(sumOrNullIf(" + timeOnPage + ", " + timeOnPage +
@@ -172,6 +198,11 @@ var profileTypes = []Type{
 			{
 				Name: "email", Type: String, Label: "Email", Description: "The trait email.", Example: "ada@example.com",
 				Expr: "max(e.email)",
+			},
+			{
+				Name: "identified_at", Type: Datetime, Label: "Identified",
+				Description: "When the user was first told of by an identify call, whatever the range; null for whom none told of.",
+				Example:     "2026-01-07T16:20:11.004Z", Expr: "max(e.known)",
 			},
 			{
 				Name: "first_visit", Type: Datetime, Label: "First", Description: "Time of the first event in the range.",

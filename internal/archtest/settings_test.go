@@ -27,6 +27,7 @@ var settingReaders = map[reflect.Type]map[string]string{
 		"HonorDoNotTrack":           "internal/tenant/website/website.go",
 		"DataRetentionDays":         "internal/adapter/store/retention.go",
 		"TrackQueryParams":          "internal/pipeline/enrich/enrich.go",
+		"SessionTimeoutMinutes":     "internal/tenant/website/snippet.go",
 	},
 	reflect.TypeFor[org.Settings](): {
 		"Timezone": "internal/api/management/websites.go",
@@ -35,9 +36,6 @@ var settingReaders = map[reflect.Type]map[string]string{
 
 // settingsTold are those that nothing of ours is done by.
 var settingsTold = map[reflect.Type]map[string]string{
-	reflect.TypeFor[website.Settings](): {
-		"SessionTimeoutMinutes": "whoever sends a session id says when the session is over, and the tracker says 30 minutes",
-	},
 	reflect.TypeFor[org.Settings](): {
 		"Name":    "for people",
 		"Slug":    "for addresses of whoever shows the organization",

@@ -195,17 +195,19 @@ func numberOf(text string) (float64, bool) {
 type users struct {
 	known   map[[2]string]map[string]json.RawMessage
 	aliases map[[2]string]string
+	since   map[[2]string]time.Time
 }
 
 func usersOf(events []Event) users {
-	u := users{known: map[[2]string]map[string]json.RawMessage{}, aliases: map[[2]string]string{}}
+	u := users{known: map[[2]string]map[string]json.RawMessage{}, aliases: map[[2]string]string{},
+		since: map[[2]string]time.Time{}}
 	told := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return e.Kind != "identity" })
 	slices.SortFunc(told, func(a, b Event) int { return a.Time.Compare(b.Time) })
 	for i := range told {
 		e := &told[i]
 		user := [2]string{e.Owner(), e.ProfileID}
 		if u.known[user] == nil {
-			u.known[user] = map[string]json.RawMessage{}
+			u.known[user], u.since[user] = map[string]json.RawMessage{}, e.Time
 		}
 		maps.Copy(u.known[user], members(e.Properties))
 		if e.AnonymousID != "" {
@@ -226,6 +228,15 @@ func (u *users) of(e *Event) string {
 // traits are those of an event's user.
 func (u *users) traits(e *Event) map[string]json.RawMessage {
 	return u.known[[2]string{e.Owner(), u.of(e)}]
+}
+
+// identifiedAt is when a user of an event's owner was first told of; nil for never.
+func (u *users) identifiedAt(e *Event, user string) any {
+	at, ok := u.since[[2]string{e.Owner(), user}]
+	if !ok {
+		return nil
+	}
+	return instant(at)
 }
 
 // trait is a text that is known of a user of an event's owner.

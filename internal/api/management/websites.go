@@ -139,7 +139,7 @@ type websiteSettings struct {
 	ExcludedIPs           rpc.Patch[[]string]  `json:"excludedIps,omitzero" maxItems:"100" maxLength:"64" doc:"Addresses and CIDR ranges that are not counted."`
 	MaskPatterns          rpc.Patch[[]string]  `json:"maskPatterns,omitzero" maxItems:"100" maxLength:"256" doc:"Patterns of paths whose segments under a star are stored as a star."`
 	AnonymizeVisitorIDs   rpc.Patch[anonymize] `json:"anonymizeVisitorIds,omitzero" doc:"Whether visitor ids are stored hashed with the salt of the day, for events that do not say."`
-	SessionTimeoutMinutes rpc.Patch[int]       `json:"sessionTimeoutMinutes,omitzero" minimum:"1" maximum:"1440" doc:"After how long without an event a session is over; 30 at first."`
+	SessionTimeoutMinutes rpc.Patch[int]       `json:"sessionTimeoutMinutes,omitzero" minimum:"1" maximum:"1440" doc:"After how long without a sign of life the tracker begins another session; 30 at first. The tag says it: put the new one into the pages after a change."`
 	BotFilter             rpc.Patch[bool]      `json:"botFilter,omitzero" doc:"Whether the events of known bots are set apart; true at first."`
 	HonorGPC              rpc.Patch[bool]      `json:"honorGlobalPrivacyControl,omitzero" doc:"Whether nothing is collected of browsers that send Sec-GPC: 1; false at first."`
 	HonorDNT              rpc.Patch[bool]      `json:"honorDoNotTrack,omitzero" doc:"Whether nothing is collected of browsers that send DNT: 1; false at first."`

@@ -216,6 +216,17 @@ func TestAWebsiteGoesThroughItsLife(t *testing.T) {
 		snippet.FloatingHTML != `<script async src="https://in.example.com/tracker.js"`+rest {
 		t.Errorf("snippet %+v", snippet)
 	}
+	for _, v := range []struct{ minutes, attribute string }{
+		{"1", ` data-session-timeout-minutes="1"`}, {"1440", ` data-session-timeout-minutes="1440"`}, {"30", ""},
+	} {
+		do[site](d, "owner", "websites/update", `{"id":"`+w.ID+`","settings":{"sessionTimeoutMinutes":`+v.minutes+`}}`)
+		got := do[struct{ HTML, FloatingHTML string }](d, "viewer", "websites/snippet", ref)
+		for _, html := range []string{got.HTML, got.FloatingHTML} {
+			if !strings.HasSuffix(html, ` data-track-outgoing-links="true"`+v.attribute+`></script>`) {
+				t.Errorf("with sessions of %s minutes: %s", v.minutes, html)
+			}
+		}
+	}
 	d.rejected("owner", "websites/update", `{"id":"`+w.ID+`","name":"Late","version":1}`, 409, apierr.Conflict)
 	deleted := do[site](d, "owner", "websites/delete", ref)
 	if deleted.DeletedAt == nil || !deleted.RestorableUntil.Equal(deleted.DeletedAt.Add(30*24*time.Hour)) {

@@ -20,8 +20,8 @@ const (
 	MaxRetentionDays  = 3650
 	MaxTimezoneLen    = 64 // bytes
 
-	// DefaultSessionTimeout is after how many minutes without an event a session
-	// is over.
+	// DefaultSessionTimeout is after how many minutes without a sign of life a session
+	// is over, if the tag does not say otherwise: web/tracker/src/visitor.ts has it too.
 	DefaultSessionTimeout = 30
 )
 
@@ -46,8 +46,8 @@ type Settings struct {
 	// AnonymizeVisitorIDs is the default for events that do not say: "true",
 	// "false" or "auto". Empty means "true".
 	AnonymizeVisitorIDs string
-	// SessionTimeoutMinutes is after how long without an event a session is over;
-	// 0 means DefaultSessionTimeout.
+	// SessionTimeoutMinutes is after how long without a sign of life the tracker begins
+	// another session: the tag says it. 0 means DefaultSessionTimeout.
 	SessionTimeoutMinutes int
 	// KeepBots stores the events of known bots like those of people; otherwise they
 	// are set apart.

@@ -1,7 +1,9 @@
 package website
 
 import (
+	"cmp"
 	"html"
+	"strconv"
 	"strings"
 
 	"github.com/millrace/millrace/web/tracker"
@@ -14,7 +16,8 @@ func ScriptURL(ingestURL string) string { return fileURL(ingestURL, tracker.Scri
 // Snippet returns the tag that a website's pages carry in their head. It names the
 // tracker of this release by its checksum, so that a browser runs these bytes or
 // none; later releases go on serving them. It holds the client id, which is
-// public, and nothing else of the website.
+// public, and when a session is over where that is not DefaultSessionTimeout;
+// nothing else of the website.
 func (w *Website) Snippet(ingestURL string) string {
 	script := tracker.Script()
 	return w.tag(ingestURL, attribute("src", fileURL(ingestURL, script.Hashed))+
@@ -37,6 +40,9 @@ func (w *Website) tag(ingestURL, source string) string {
 		attribute("data-api-url", strings.TrimSuffix(ingestURL, "/")))
 	for _, option := range collected {
 		b.WriteString(attribute(option, "true"))
+	}
+	if m := cmp.Or(w.SessionTimeoutMinutes, DefaultSessionTimeout); m != DefaultSessionTimeout {
+		b.WriteString(attribute("data-session-timeout-minutes", strconv.Itoa(m)))
 	}
 	b.WriteString(`></script>`)
 	return b.String()

@@ -101,6 +101,30 @@ func TestTheCampaignAndTheVisitorStayForTheSession(t *testing.T) {
 	}
 }
 
+func TestTheTagSaysAfterHowLongASessionIsOver(t *testing.T) {
+	t.Parallel()
+	host := newRecorder(t)
+	shop := newSite(t, host.tag(`data-session-timeout-minutes="60"`))
+	v := newVisitor(t)
+	v.open(shop.url)
+	first := eventually(t, 1, func() []item { return host.pages("screen_view") })[0]
+	returns := func(minutes string) string {
+		v.run(`sessionStorage.did_session_timestamp = Date.now() - ` + minutes + ` * 60000`)
+		v.click("#plain")
+		return get[string](v, "sessionStorage.did_session")
+	}
+	if session := returns("59"); session != first["sessionId"] {
+		t.Errorf("after 59 minutes of 60 session %v goes on as %s", first["sessionId"], session)
+	}
+	session := returns("60.001")
+	if session == first["sessionId"] {
+		t.Error("after 60 minutes the session goes on")
+	}
+	if again := eventually(t, 2, func() []item { return host.pages("screen_view") })[1]; again["sessionId"] != session {
+		t.Errorf("the view after 60 minutes is of session %v, not %s", again["sessionId"], session)
+	}
+}
+
 func TestThePagesOfAnApplicationAreViewsAndEachIsLeft(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)

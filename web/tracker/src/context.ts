@@ -3,13 +3,14 @@ import { setDebug } from "./guard.ts";
 import { fraction } from "./id.ts";
 import { readOptions } from "./options.ts";
 import { lasting } from "./storage.ts";
-import { sessionId } from "./visitor.ts";
+import { sessionId, setSessionTimeout } from "./visitor.ts";
 
 /** A script that is a module, or is put together by a loader, is not the current one. */
 export const tag = (document.currentScript ?? document.querySelector("script[data-client-id]")) as HTMLScriptElement;
 
 export const [flag, amount, list, text] = readOptions(tag);
 setDebug(flag("debug"));
+setSessionTimeout(amount("sessionTimeoutMinutes", 0));
 
 export const clientId = text("clientId");
 

@@ -21,7 +21,7 @@ export type Flag =
   | "trackWebVitals";
 
 /** Options that are a number of zero or more. */
-export type Amount = "batchSize" | "batchTimeout" | "initialRetryDelay" | "maxRetries" | "samplingRate";
+export type Amount = "batchSize" | "batchTimeout" | "initialRetryDelay" | "maxRetries" | "samplingRate" | "sessionTimeoutMinutes";
 
 /** Options that are a list. */
 export type List = "globals" | "maskPatterns" | "skipPatterns";

@@ -120,7 +120,7 @@ function measureDepth(): void {
   depth = Math.max(depth, Math.min(100, Math.round(seen * 100)));
 }
 
-/** Takes a sign of life: after half an hour without one it is a new visit, which begins with this page. */
+/** Takes a sign of life: after sessionTimeout without one it is a new visit, which begins with this page. */
 function alive(): void {
   if (!collecting()) return;
   const now = Date.now();

@@ -4,8 +4,13 @@
 import { isID, uuid } from "./id.ts";
 import { lasting, readJSON, tab } from "./storage.ts";
 
-/** After how long without a sign of life a session is over, in milliseconds. */
-export const sessionTimeout = 1800000;
+/** After how long without a sign of life a session is over, in milliseconds; the tag may say otherwise. */
+export let sessionTimeout = 1800000;
+
+/** Takes what the tag says of it. */
+export function setSessionTimeout(minutes: number): void {
+  if (minutes) sessionTimeout = minutes * 60000;
+}
 
 // The names are those of other trackers of this wire format, so that a visitor
 // stays the same when a page changes from one to the other.
@@ -40,7 +45,7 @@ export function sessionIsOver(now: number): boolean {
 }
 
 /**
- * The current session, which goes on for another half hour from now. It is read from
+ * The current session, which goes on for another sessionTimeout from now. It is read from
  * the storage each time: a page that comes back from the browser's cache must not
  * go on with the session it remembers.
  */

@@ -15,7 +15,6 @@ import (
 var unasked = map[string]string{
 	"events_15m": "what other rollups are read against where something differs, and for people who read the tables " +
 		"(docs/adr/0015)",
-	"profiles": "since when and until when a user was told of, for people who read the tables",
 }
 
 // asking are the folders whose SQL answers somebody, but for files that say what tables are
