@@ -3,7 +3,6 @@ package browser
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -26,6 +25,7 @@ type openFeature struct {
 
 	base     string
 	modules  string // the folder of other people's packages
+	managers string // that of the flag managers
 	bannerID string // of the flag that changes
 }
 
@@ -34,12 +34,16 @@ func newOpenFeature(t *testing.T) *openFeature {
 	if testing.Short() {
 		t.Skip("left out under -short: needs packages of npm")
 	}
-	dir, err := npm.Install(t.Context(), "openfeature", os.DirFS("openfeature"))
-	if err != nil {
-		t.Fatal(err)
+	o := &openFeature{}
+	for name, dir := range map[string]*string{"openfeature": &o.modules, "flagmanagers": &o.managers} {
+		installed, err := npm.Install(t.Context(), name, os.DirFS(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		*dir = filepath.Join(installed, "node_modules")
 	}
 	s := harness.New(t, harness.InProcess, harness.Options{})
-	o := &openFeature{System: s, modules: filepath.Join(dir, "node_modules")}
+	o.System = s
 	o.base = s.QueryURL + "/public/v1/flags/" + s.ClientID
 	const text = `"type":"string","variants":[{"key":"one","value":"v1"},{"key":"two","value":"v2"}],` +
 		`"defaultVariant":"one","offVariant":"one"`
@@ -75,13 +79,14 @@ func (o *openFeature) rpc(t *testing.T, operation, body string) string {
 	return said.Data.ID
 }
 
-// TestOtherPeoplesOpenFeatureProvidersWork uses those of npm, as they are.
-func TestOtherPeoplesOpenFeatureProvidersWork(t *testing.T) {
+// TestOtherPeoplesClientsOfFlagsWork uses providers and flag managers of npm, as they are.
+func TestOtherPeoplesClientsOfFlagsWork(t *testing.T) {
 	t.Parallel()
 	o := newOpenFeature(t)
 	for name, test := range map[string]func(*openFeature, *testing.T){
 		"for servers": (*openFeature).servers, "for browsers": (*openFeature).browsers,
 		"for browsers, over a limit": (*openFeature).limited,
+		"flag managers for servers":  (*openFeature).serverManager, "flag managers for browsers": (*openFeature).browserManager,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,28 +95,35 @@ func TestOtherPeoplesOpenFeatureProvidersWork(t *testing.T) {
 	}
 }
 
-func (o *openFeature) servers(t *testing.T) {
+// runNode runs a program beside packages of npm, and returns what it prints.
+func runNode(t *testing.T, modules, program string, args ...string) string {
 	t.Helper()
 	dir := t.TempDir() // where Node looks for packages beside the program
-	program, err := os.ReadFile("openfeature/node.mjs")
+	text, err := os.ReadFile(program)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "node.mjs"), program, 0o600)
+		err = os.WriteFile(filepath.Join(dir, "node.mjs"), text, 0o600)
 	}
 	if err == nil {
-		err = os.Symlink(o.modules, filepath.Join(dir, "node_modules"))
+		err = os.Symlink(modules, filepath.Join(dir, "node_modules"))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "node", "node.mjs", o.base, o.Key, o.LimitedKey)
+	cmd := exec.CommandContext(ctx, "node", append([]string{"node.mjs"}, args...)...)
 	cmd.Dir, cmd.Stderr = dir, testkit.NewLog(t, "node")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	got := strings.ReplaceAll(strings.TrimSpace(string(out)), `},"`, "},\n\"")
+	return strings.TrimSpace(string(out))
+}
+
+func (o *openFeature) servers(t *testing.T) {
+	t.Helper()
+	out := runNode(t, o.modules, "openfeature/node.mjs", o.base, o.Key, o.LimitedKey)
+	got := strings.ReplaceAll(out, `},"`, "},\n\"")
 	want := `{"static":{"value":true,"reason":"STATIC","variant":"on","version":2},
 "rule":{"value":"v2","reason":"TARGETING_MATCH","variant":"two","version":2},
 "object":{"value":{"color":"black"},
@@ -138,24 +150,28 @@ const imports = `<script type="importmap">{
   "@openfeature/ofrep-web-provider": "/modules/@openfeature/ofrep-web-provider/index.esm.js",
   "@openfeature/ofrep-core":
     "/modules/@openfeature/ofrep-web-provider/node_modules/@openfeature/ofrep-core/index.esm.js"
-}}</script><script type="module" src="/page.mjs"></script>`
+}}</script>`
 
 // page opens a page that uses the provider for browsers.
 func (o *openFeature) page(t *testing.T) *visitor {
 	t.Helper()
+	return openModule(t, o.modules, "openfeature/page.mjs", imports, "openfeature")
+}
+
+// openModule opens a page with a module beside packages of npm, and waits until it has set a global.
+func openModule(t *testing.T, modules, module, head, global string) *visitor {
+	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle("/modules/", http.StripPrefix("/modules/", http.FileServer(http.Dir(o.modules))))
-	mux.HandleFunc("/page.mjs", func(w http.ResponseWriter, r *http.Request) {
-		http.ServeFile(w, r, "openfeature/page.mjs")
-	})
+	mux.Handle("/modules/", http.StripPrefix("/modules/", http.FileServer(http.Dir(modules))))
+	mux.HandleFunc("/page.mjs", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, module) })
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `<!doctype html><title>Shop</title>`, imports)
+		fmt.Fprint(w, `<!doctype html><title>Shop</title>`, head, `<script type="module" src="/page.mjs"></script>`)
 	})
 	v := newVisitor(t)
 	v.open(serve(t, "shop.example.com", mux))
 	testkit.Eventually(t, within, func() error {
-		if !get[bool](v, `"openfeature" in globalThis`) {
-			return errors.New("the page has no provider")
+		if !get[bool](v, fmt.Sprintf("%q in globalThis", global)) {
+			return fmt.Errorf("the page has no %s", global)
 		}
 		return nil
 	})

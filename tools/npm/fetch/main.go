@@ -15,9 +15,10 @@ import (
 
 // pins are the folders of lock files, by the names that the packages have in the cache.
 var pins = map[string]string{
-	"tracker":     "web/tracker",
-	"topicgen":    "tools/topicgen/npm",
-	"openfeature": "tests/system/browser/openfeature",
+	"tracker":      "web/tracker",
+	"topicgen":     "tools/topicgen/npm",
+	"openfeature":  "tests/system/browser/openfeature",
+	"flagmanagers": "tests/system/browser/flagmanagers",
 }
 
 func main() {
