@@ -48,7 +48,7 @@ func (o *openFeature) browserManager(t *testing.T) {
 		user: {userId: "bob", properties: {plan: "free"}}})`)
 	manages(t, v, "nav", `true true on BOOLEAN_DEFAULT`)
 	if statuses := get[string](v, `[...new Set(flags.seen)].join()`); statuses != "200" {
-		t.Errorf("the answers were %s", statuses)
+		t.Errorf("the responses were %s", statuses)
 	}
 }
 

@@ -5,9 +5,9 @@ const [apiUrl, clientId, missing] = process.argv.slice(2);
 const seen = [];
 const plain = globalThis.fetch;
 globalThis.fetch = async (address, ...more) => {
-  const answer = await plain(address, ...more);
-  seen.push(`${answer.status} ${new URL(address).searchParams.get("keys")}`);
-  return answer;
+  const response = await plain(address, ...more);
+  seen.push(`${response.status} ${new URL(address).searchParams.get("keys")}`);
+  return response;
 };
 
 const told = ({ enabled, value, variant, reason }) => ({ enabled, value, variant, reason });

@@ -6,9 +6,9 @@ import { B as BrowserFlagStorage } from "/modules/@databuddy/sdk/dist/shared/@da
 const seen = [];
 const plain = globalThis.fetch;
 globalThis.fetch = async (...what) => {
-  const answer = await plain(...what);
-  seen.push(answer.status);
-  return answer;
+  const response = await plain(...what);
+  seen.push(response.status);
+  return response;
 };
 
 let manager;
