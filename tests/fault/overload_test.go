@@ -164,10 +164,10 @@ func TestAnEdgeUnderThreefoldLoadKeepsItsMemoryAndWhatItAccepts(t *testing.T) {
 			}
 			lasts := long(time.Minute)
 			l.run(t.Context(), lasts)
-			// Nobody here waits as a rejection asks for, so rejections take most of the processor.
-			// What they leave must be used.
-			if want := int(float64(capacity)*lasts.Seconds()) / 10; thorough() && heard.byStatus[200] < want {
-				t.Errorf("%d requests were accepted, want at least a tenth of what could have been without refusals: %d",
+			// Nobody here waits as a rejection asks for, so rejections take much of the processor.
+			// What they leave must be used: without the pause before them it is a twentieth.
+			if want := int(float64(capacity)*lasts.Seconds()) / 6; thorough() && heard.byStatus[200] < want {
+				t.Errorf("%d requests were accepted, want at least a sixth of what could have been without refusals: %d",
 					heard.byStatus[200], want)
 			}
 			t.Logf("capacity %d/s, then %d/s: %s; refused for memory %.0f, share %.0f, queue %.0f", capacity, 3*capacity, heard,

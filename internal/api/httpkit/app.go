@@ -92,6 +92,8 @@ type kit struct {
 	// leave after its last response. roomPause is how often at most a connection is closed
 	// in favour of another one.
 	settle, lastCall, linger, roomPause time.Duration
+	// pause is how long a rejection for want of room is held back.
+	pause func() time.Duration
 
 	handler fasthttp.RequestHandler // fiber's
 }
@@ -118,7 +120,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 	cfg.Conns = cfg.Conns.orDefaults()
 	k := &kit{
 		cfg: cfg, log: deps.Log, tracer: recording(deps.Tracer), cutDelay: lastCall, settle: settle, lastCall: lastCall,
-		linger: lingerTime, roomPause: roomPause,
+		linger: lingerTime, roomPause: roomPause, pause: cfg.Admission.Pause,
 	}
 	k.exposed = []byte(cfg.Open.Exposed)
 	k.metrics = newMetrics(deps.Metrics, k)
@@ -150,8 +152,18 @@ func New(cfg Config, deps Deps) *fiber.App {
 	return app
 }
 
-// serve is the outermost handler.
+// serve is the outermost handler. A rejection for want of room is held back a moment, where the
+// gate says so, after the request has given back what it held.
 func (k *kit) serve(rc *fasthttp.RequestCtx) {
+	if roomless := k.respond(rc); roomless && !k.draining.Load() {
+		if pause := k.pause(); pause > 0 {
+			<-time.After(pause)
+		}
+	}
+}
+
+// respond makes the response, and reports whether it says that there is no room.
+func (k *kit) respond(rc *fasthttp.RequestCtx) (roomless bool) {
 	r := k.begin(rc, rc.Time())
 	defer k.end(r)
 	conn, _ := rc.Conn().(*guardedConn)
@@ -187,6 +199,7 @@ func (k *kit) serve(rc *fasthttp.RequestCtx) {
 	if k.cfg.AccessLog {
 		k.logAccess(rc, r, status, took)
 	}
+	return r.roomless
 }
 
 // healthPath is answered however many requests are in flight: it asks for nothing, and

@@ -24,6 +24,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/admission"
 	"github.com/millrace/millrace/internal/testkit"
 )
 
@@ -424,6 +425,49 @@ func TestOneRequestMoreThanTheBoundIsRejectedAtOnce(t *testing.T) {
 	}
 	if resp := do(t, app, "POST", "/echo", nil, "x"); resp.status != 200 {
 		t.Errorf("third request = %d, want 200", resp.status)
+	}
+}
+
+// A rejection that is held back holds nothing, and no other response waits.
+func TestARejectionForWantOfRoomIsHeldBackWithoutHoldingAnything(t *testing.T) {
+	t.Parallel()
+	gate := admission.New(admission.Config{Host: "test", Memory: 1000}, admission.Deps{Metrics: prometheus.NewRegistry()})
+	app := newApp(t, Config{Admission: gate})
+	k := kitOf(app)
+	asked, goesOn := make(chan struct{}), make(chan struct{})
+	k.pause = func() time.Duration { asked <- struct{}{}; <-goesOn; return time.Nanosecond }
+	Handle(app, "POST", "/work", func(*fiber.Ctx) error {
+		claim := gate.Open(admission.Work, "", "")
+		defer claim.Release(true)
+		if err := claim.Take(600); err != nil {
+			return err
+		}
+		other := gate.Open(admission.Work, "", "")
+		return other.Take(600)
+	})
+	rejected := make(chan int, 1)
+	go func() { rejected <- do(t, app, "POST", "/work", nil, "x").status }()
+	<-asked
+	if n, used := k.inFlight.Load(), gate.Used(); n != 0 || used != 0 {
+		t.Errorf("while it is held back %d requests are in flight, and %d bytes claimed", n, used)
+	}
+	for path, want := range map[string]int{"/echo": 200, "/nowhere": 404} {
+		if resp := do(t, app, "POST", path, nil, "x"); resp.status != want {
+			t.Errorf("%s = %d, want %d", path, resp.status, want)
+		}
+	}
+	select {
+	case status := <-rejected:
+		t.Errorf("the rejection, %d, was not held back", status)
+	default:
+	}
+	close(goesOn)
+	if status := <-rejected; status != 503 {
+		t.Errorf("rejected with %d, want 503", status)
+	}
+	k.draining.Store(true)
+	if resp := do(t, app, "POST", "/work", nil, "x"); resp.status != 503 { // or it waits for asked
+		t.Errorf("during a stop: %d, want 503", resp.status)
 	}
 }
 

@@ -64,6 +64,7 @@ func (k *kit) failUnread(rc *fasthttp.RequestCtx, err error) {
 // reject writes the response to a request that failed.
 func (k *kit) reject(rc *fasthttp.RequestCtx, r *request, err error) {
 	f := k.resolve(err)
+	r.roomless = errors.Is(f.Err, admission.ErrRejected)
 	k.logFailure(r, f)
 
 	// What a handler had begun to answer does not belong to the error.
@@ -165,7 +166,7 @@ func challenge(public string) string {
 // eyes only, and requests for which there is no room are counted and told of as a
 // whole; other bursts are thinned by package telemetry.
 func (k *kit) logFailure(r *request, f failure) {
-	if f.status < http.StatusInternalServerError || errors.Is(f.Err, admission.ErrRejected) {
+	if f.status < http.StatusInternalServerError || r.roomless {
 		return
 	}
 	level := slog.LevelWarn

@@ -39,6 +39,7 @@ type request struct {
 	claimed  admission.Claim // for both; opened when claims
 	claims   bool
 	entered  bool // it is counted among those in flight
+	roomless bool // it was rejected for want of room
 }
 
 type requestKey struct{}
@@ -53,7 +54,8 @@ func requestOf(rc *fasthttp.RequestCtx) *request {
 
 func (k *kit) begin(rc *fasthttp.RequestCtx, start time.Time) *request {
 	r := requests.Get().(*request) // the pool holds nothing else
-	r.kit, r.start, r.route, r.addr, r.limit, r.consumed = k, start, nil, netip.Addr{}, k.cfg.BodyLimit, false
+	r.kit, r.start, r.route, r.addr, r.limit = k, start, nil, netip.Addr{}, k.cfg.BodyLimit
+	r.consumed, r.roomless = false, false
 	r.ctx = newRequestContext(r.start.Add(k.cfg.Deadline), rc.Request.Header.Peek(HeaderRequestID))
 	rc.SetUserValue(requestKey{}, r)
 	return r
@@ -71,6 +73,7 @@ func (r *request) enter() error {
 		return nil
 	}
 	r.kit.metrics.reject(inFlight)
+	r.kit.cfg.Admission.CountRejection()
 	return &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: admission.RetryAfter(), Err: errInFlight}
 }
 

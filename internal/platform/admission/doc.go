@@ -20,7 +20,8 @@
 //     the target, and twice as many of callers that hold little; shares are counted
 //     in requests too.
 //
-// A rejection is a ServiceUnavailable error that names a wait of 2 to 10 seconds. A
+// A rejection is a ServiceUnavailable error that names a wait of 2 to 10 seconds. While more
+// is rejected than done, Pause says how long to hold it back. A
 // large claim that only lacks memory waits a little for it; a small one never
 // does.
 //

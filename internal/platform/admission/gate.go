@@ -68,6 +68,7 @@ type Gate struct {
 	used  account             // by all claims
 	parts [kinds]atomic.Int64 // bytes of it, by kind
 	limit atomic.Int64        // requests at work, while they wait too long; else unlimited
+	pause atomic.Int64        // of a rejection, in nanoseconds
 	// Since the last look: requests that were finished, and rejections.
 	done, turned atomic.Int64
 

@@ -53,6 +53,11 @@ func newMetrics(reg prometheus.Registerer, g *Gate) *metrics {
 		Help: "Requests that may be at work while they wait too long; 2147483647 while they do not.",
 	}, func() float64 { return float64(g.limit.Load()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_admission_pause_seconds",
+		Help: "How long rejections are held back, so that callers who send again at once leave the processor to the work; " +
+			"0 while fewer are rejected than done.",
+	}, func() float64 { return g.Pause().Seconds() })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_admission_waiting",
 		Help: "Large requests that wait for memory.",
 	}, func() float64 { return float64(g.waiting.Load()) })

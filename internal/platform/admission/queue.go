@@ -59,6 +59,7 @@ func (g *Gate) look(at time.Time, passed time.Duration) {
 	}
 	q := &g.queue
 	done, turned, now := g.done.Swap(0), g.turned.Swap(0), g.requests()
+	g.pause.Store(int64(paused(g.Pause(), turned, done, passed)))
 	lately := float64(done) / passed.Seconds()
 	q.rate += smoothing * (lately - q.rate)
 	// The faster of both: lately alone falls behind while work comes in bursts, and the
