@@ -52,12 +52,14 @@ func eachEventOfPeople(q *query) string {
 		indent(eventsOfPage) + "\n) AS e"
 }
 
-// eventsOfPage are the events of the page's people, and onPage is what else is known of
+// eventsOfPage are the events of the page's people, and ofThosePeople what else is known of
 // those alone: an owner has millions of users, a page some dozens.
 var eventsOfPage = replaceMark(people(onPageDays), "{more}", "\n  AND e.person IN (SELECT arrayJoin(page.1))")
 
-func onPage(profile string) string {
-	return "\n      AND concat('\\\\0', " + profile + ") IN (SELECT arrayJoin(page.1))"
+// A user's person is his id behind a zero: without that the tables, which are ordered by id,
+// are read where those ids are. What is left of a visitor's id so is joined with nobody.
+func ofThosePeople(profile string) string {
+	return "\n      AND " + profile + " IN (SELECT substring(arrayJoin(page.1), 2))"
 }
 
 // Traits by which people are called. The first that is there counts.
@@ -76,9 +78,9 @@ func namesOfPeople(more string) string {
 
 // usersOfPage tell since when those of the page's people who are users are known.
 var usersOfPage = `(
-    SELECT p.profile_id AS id, min(p.first_seen) AS first_seen
+    SELECT p.profile_id AS id, toDateTime64(min(p.first_seen), 3, 'UTC') AS first_seen
     FROM profiles AS p
-    WHERE p.owner_id = {owner:String}` + onPage("p.profile_id") + `
+    WHERE p.owner_id = {owner:String}` + ofThosePeople("p.profile_id") + `
     GROUP BY p.profile_id
 )`
 
@@ -91,7 +93,7 @@ var perPersonEvent = &Source{
         SELECT e.*
 ` + indent(indent(eventsOfPage)) + `
     ) AS e
-    LEFT JOIN ` + strings.TrimLeft(indent(namesOfPeople(onPage("t.profile_id"))), " ") + ` AS t ON t.id = e.profile AND e.profile != ''
+    LEFT JOIN ` + strings.TrimLeft(indent(namesOfPeople(ofThosePeople("t.profile_id"))), " ") + ` AS t ON t.id = e.profile AND e.profile != ''
     LEFT JOIN ` + strings.TrimLeft(indent(usersOfPage), " ") + ` AS p ON p.id = e.profile AND e.profile != ''
 ) AS e`
 	},

@@ -85,7 +85,7 @@ func TestTheExamplesOfTheGuidesDoWhatTheySay(t *testing.T) {
 			store(t, s, &g)
 			dir, env := t.TempDir(), append(
 				os.Environ(), "INGEST="+s.IngestURL, "QUERY="+s.QueryURL, "API_KEY="+s.Key, "WEBSITE_ID="+g.website(s),
-				"CLICKHOUSE=http://"+clickhousetest.Server(t).HTTPAddr(), "DATABASE="+s.ClickHouse.Database,
+				"CLICKHOUSE=http://"+clickhousetest.HTTPAddr(t), "DATABASE="+s.ClickHouse.Database,
 			)
 			functions := ""
 			for _, e := range examples[1:] {

@@ -61,7 +61,7 @@ func (s *stage) link(ctx context.Context, root, folder string) (linked, error) {
 		args = append(args, raceFlags...)
 	}
 	build := exec.CommandContext(ctx, "go", append(args, s.packages...)...)
-	build.Dir, build.Env = root, append(build.Environ(), s.env...)
+	build.Dir, build.Env = root, append(append(build.Environ(), s.env...), buildEnv)
 	if out, err := build.CombinedOutput(); err != nil {
 		return l, fmt.Errorf("building the tests: %w\n%s", err, out)
 	}

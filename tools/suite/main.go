@@ -5,8 +5,8 @@
 //	go run ./tools/suite -only processes   the stage of that name, or those whose names contain it
 //	go run ./tools/suite -packages tests/system/e2e,tests/fault -times 10   some packages, ten times, none run again
 //
-// It builds the programs that tests run as processes once, starts one Kafka, PostgreSQL
-// and Redis for all of them, and hands both to the tests by their environment. The tests
+// It builds the programs that tests run as processes once, starts one Kafka, PostgreSQL,
+// Redis and ClickHouse for all of them, and hands them to the tests by their environment. The tests
 // of processes are built before the first one runs. Beside them, at a lower priority, run
 // the tests of the other modules, and beside all stages the command of -beside, such as the
 // checks. Every stage runs, whatever the ones before it found.
@@ -32,6 +32,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
 	"github.com/millrace/millrace/internal/testkit"
 )
 
@@ -50,6 +51,7 @@ type choice struct {
 }
 
 func main() {
+	chserver.RunIfChild()
 	if len(os.Args) > 1 && os.Args[1] == runLinked {
 		os.Exit(mainLinked(os.Args[2:]))
 	}
@@ -211,7 +213,10 @@ func (s *stage) run(ctx context.Context, in surroundings, out io.Writer) (outcom
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = filepath.Join(in.root, filepath.FromSlash(s.dir))
-	cmd.Env = append(append(cmd.Environ(), in.shared.env(s.raced)...), s.env...)
+	cmd.Env = append(append(cmd.Environ(), in.shared.env(s)...), s.env...)
+	if s.raced && !s.linked { // then go test takes it away from what it runs
+		cmd.Env = append(cmd.Env, buildEnv)
+	}
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	failed := cmd.Run()

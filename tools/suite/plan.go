@@ -23,9 +23,12 @@ type stage struct {
 	linked      bool // all built before the first one runs
 	rerun       bool // what failed, once
 	beside      bool // runs beside the stage of processes, at a lower priority
-	count       int
-	timeout     time.Duration // of a package
-	env         []string
+	// oneClickHouse has all packages share the run's server: each of them that starts its own
+	// costs ten seconds of processor.
+	oneClickHouse bool
+	count         int
+	timeout       time.Duration // of a package
+	env           []string
 }
 
 // most is how many failed tests are run once more: where more fail, they have a cause
@@ -51,8 +54,8 @@ func (s *stage) args(events string, built []string) []string {
 		args = append(args, "-p="+strconv.Itoa(runtime.NumCPU()+1))
 	}
 	if s.raced {
-		// What a test builds itself has no cgo, as everything else.
-		args = append(append(args, raceFlags...), "-exec", "env CGO_ENABLED=0")
+		// What a test builds itself has no cgo, as everything else, and its collector is its own.
+		args = append(append(args, raceFlags...), "-exec", "env -u GOGC CGO_ENABLED=0")
 	}
 	return args
 }
@@ -65,6 +68,10 @@ var raceFlags = []string{
 	"-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false",
 	"-gcflags=modernc.org/libc=-dwarf=false -race=false",
 }
+
+// buildEnv is of compilers and linkers, which live for seconds and have gigabytes: their
+// collectors take a tenth of their time otherwise.
+const buildEnv = "GOGC=400"
 
 // racedEnv is what the race detector needs. At a program's end it waits a second for reports
 // that are being written, which a tenth is enough for: there are as many programs as packages.
@@ -113,7 +120,7 @@ func plan(ctx context.Context, root string, full bool) ([]stage, error) {
 	stages := []stage{
 		{
 			name: "in process", about: "race detector, packages side by side",
-			packages: inside, raced: true, timeout: 5 * time.Minute,
+			packages: inside, raced: true, oneClickHouse: true, timeout: 5 * time.Minute,
 		},
 		{
 			name: stageOfProcesses, about: "as fast as production; one at a time where promises are asserted, then three",

@@ -77,7 +77,7 @@ func TestEveryTypeRunsOverHTTPAsItIsCompiled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := &port{cfg, "http://" + clickhousetest.Server(t).HTTPAddr()}
+	port := &port{cfg, "http://" + clickhousetest.HTTPAddr(t)}
 	for i := range analytics.Catalog {
 		typ := &analytics.Catalog[i]
 		t.Run(typ.Name, func(t *testing.T) {

@@ -5,10 +5,12 @@
 //
 //	func TestMain(m *testing.M) { clickhousetest.Main(m) }
 //
-// The server starts with the first test that asks for a database, serves all
-// tests of the binary, and is gone when they end. Should it die meanwhile, for which
-// no test has a reason, the binary fails, whatever its tests say. Where the server is
-// not installed a test fails with what to run. Under -short it is left out.
+// Where whoever runs the tests has started a server and says so in the environment, all
+// binaries share that one. Else the server starts with the first test that asks for a
+// database, serves all tests of the binary, and is gone when they end; should it die
+// meanwhile, for which no test has a reason, the binary fails, whatever its tests say.
+// Where the server is not installed a test fails with what to run. Under -short it is left
+// out. A test that stops a server, or needs one with users, starts its own.
 package clickhousetest
 
 import (
@@ -29,11 +31,17 @@ import (
 
 	"github.com/millrace/millrace/internal/adapter/embedded/chlibrary"
 	"github.com/millrace/millrace/internal/adapter/embedded/chserver"
+	"github.com/millrace/millrace/internal/adapter/embedded/filelock"
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
 // envLibrary is the setting of the same name; a test run has no other settings.
 const envLibrary = "MILLRACE_EMBEDDED_CLICKHOUSE_LIBRARY"
+
+// Environment names a server that the binaries of a run share: its address of the native
+// protocol, a space, and that of its HTTP interface. Templates are migrated under a lock in
+// the folder of temporary files, which they share too.
+const Environment = "MILLRACE_TEST_CLICKHOUSE"
 
 const (
 	patience    = 3 * time.Minute
@@ -41,12 +49,13 @@ const (
 	dialTimeout = 30 * time.Second
 )
 
-// shared is the server of this test binary.
+// shared is the server of this test binary, or that of the run, whose server is nil here.
 var shared struct {
-	once   sync.Once
-	dir    string
-	server *chserver.Server
-	err    error
+	once         sync.Once
+	native, http string // addresses
+	dir          string
+	server       *chserver.Server
+	err          error
 }
 
 // Main runs the tests of a binary and stops the server that they started. It panics
@@ -65,19 +74,19 @@ func Main(m interface{ Run() int }) {
 // database is dropped when the test ends.
 func Database(tb testing.TB) config.ClickHouse {
 	tb.Helper()
-	cfg := named(Server(tb).Addr())
+	cfg := named(server(tb))
 	exec(tb, cfg.Addr[0], "CREATE DATABASE IF NOT EXISTS "+cfg.Database)
 	tb.Cleanup(func() { drop(tb, cfg) })
 	return cfg
 }
 
 // Migrated makes a database on which migrate was run, and returns the settings to reach
-// it. The database is dropped when the test ends. Only the first call migrates; all
-// others make the tables and views that came of it, in half the time. Whoever tests
+// it. The database is dropped when the test ends. Only the first call on a server migrates;
+// all others make the tables and views that came of it, in half the time. Whoever tests
 // migrations takes a Database.
 func Migrated(tb testing.TB, migrate func(context.Context, config.ClickHouse) error) config.ClickHouse {
 	tb.Helper()
-	addr := Server(tb).Addr()
+	addr := server(tb)
 	template.once.Do(func() { template.statements, template.err = makeTemplate(tb, migrate) })
 	if template.err != nil {
 		tb.Fatal(template.err)
@@ -108,9 +117,9 @@ var template struct {
 // makeTemplate migrates a database, which stays, and returns what makes its tables.
 func makeTemplate(tb testing.TB, migrate func(context.Context, config.ClickHouse) error) ([]string, error) {
 	// The template outlives the test that happens to be first.
-	ctx, cfg := context.WithoutCancel(tb.Context()), named(Server(tb).Addr())
+	ctx, cfg := context.WithoutCancel(tb.Context()), named(server(tb))
 	cfg.Database = templateName
-	if err := migrate(ctx, cfg); err != nil {
+	if err := alone(ctx, func() error { return migrate(ctx, cfg) }); err != nil {
 		return nil, fmt.Errorf("migrating the template: %w", err)
 	}
 	client, err := dial(ctx, cfg.Addr[0])
@@ -134,6 +143,29 @@ func makeTemplate(tb testing.TB, migrate func(context.Context, config.ClickHouse
 	return all, err
 }
 
+// alone does something while no other binary of the run does, which may have done it.
+func alone(ctx context.Context, do func() error) error {
+	if shared.server != nil {
+		return do()
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		lock, err := filelock.Lock(filepath.Join(os.TempDir(), "clickhousetest-template.lock"))
+		if err == nil {
+			return errors.Join(do(), lock.Close())
+		}
+		if !errors.Is(err, filelock.ErrLocked) {
+			return err
+		}
+		select {
+		case <-time.After(retryEvery):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
 // named returns the settings to reach a database that is not there yet.
 func named(addr string) config.ClickHouse {
 	cfg := config.Default().ClickHouse
@@ -150,8 +182,15 @@ func dropping(cfg config.ClickHouse) string {
 	return "DROP DATABASE IF EXISTS " + cfg.Database + " SYNC"
 }
 
-// Server returns the server that the tests of this binary share.
-func Server(tb testing.TB) *chserver.Server {
+// HTTPAddr returns the address of the HTTP interface of the server that Database uses.
+func HTTPAddr(tb testing.TB) string {
+	tb.Helper()
+	server(tb)
+	return shared.http
+}
+
+// server returns the address of the server that the tests of this binary share.
+func server(tb testing.TB) string {
 	tb.Helper()
 	if testing.Short() {
 		tb.Skip("needs ClickHouse, which -short leaves out")
@@ -163,15 +202,22 @@ func Server(tb testing.TB) *chserver.Server {
 	case shared.err != nil:
 		tb.Fatal(shared.err)
 	}
-	return shared.server
+	return shared.native
 }
 
 func start() {
+	if run := os.Getenv(Environment); run != "" { //nolint:forbidigo // whoever runs the tests has started it
+		shared.native, shared.http, _ = strings.Cut(run, " ")
+		return
+	}
 	if shared.dir, shared.err = os.MkdirTemp("", "clickhousetest-"); shared.err != nil {
 		return
 	}
 	// The server outlives the test that happens to be first.
 	shared.server, shared.err = chserver.Start(context.Background(), serverIn(shared.dir))
+	if shared.err == nil {
+		shared.native, shared.http = shared.server.Addr(), shared.server.HTTPAddr()
+	}
 }
 
 func serverIn(dir string) chserver.Config {
@@ -187,7 +233,7 @@ func serverIn(dir string) chserver.Config {
 // settings of the former. Nobody has a password.
 func Users(tb testing.TB, grants map[string][]string) config.ClickHouse {
 	tb.Helper()
-	Server(tb) // leaves out under -short, or fails without the library
+	server(tb) // leaves out under -short, or fails without the library
 	cfg := serverIn(tb.TempDir())
 	cfg.Users = grants
 	server, err := chserver.Start(tb.Context(), cfg)

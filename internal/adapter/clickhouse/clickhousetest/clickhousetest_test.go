@@ -63,7 +63,7 @@ func TestABinaryFailsWhenItsServerDies(t *testing.T) {
 		t.Run(kills+" kills", func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheSharedServerAnswers$")
-			cmd.Env = append(os.Environ(), killing+"="+kills, "TMPDIR="+t.TempDir())
+			cmd.Env = append(os.Environ(), killing+"="+kills, "TMPDIR="+t.TempDir(), clickhousetest.Environment+"=")
 			out, err := cmd.CombinedOutput()
 			if !bytes.Contains(out, []byte("PASS")) {
 				t.Fatalf("its tests fail: %v: %s", err, out)
@@ -99,7 +99,7 @@ func TestTheSharedServerAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		testkit.Eventually(t, time.Minute, func() error {
-			if clickhousetest.Server(t).Died() == nil {
+			if clickhousetest.Died() == nil {
 				return errors.New("the death is not told")
 			}
 			return nil
