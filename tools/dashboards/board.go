@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
 
 // board is a dashboard as the tables tell it.
 type board struct {
@@ -76,6 +80,23 @@ func rate(metric, labels, by string) string {
 	return fmt.Sprintf("sum by (%s) (rate(%s{%s}[$__rate_interval]))", by, metric, labels)
 }
 
+var (
+	series = regexp.MustCompile(`\b(ALERTS|millrace[_:][a-z0-9_:]+|process_[a-z_]+|go_[a-z_]+)(\{)?`)
+	braces = strings.NewReplacer(",}", "}")
+)
+
+// ofNamespace asks for the series of the namespaces that were chosen: all are, at first, and what
+// has no such label is in all of them.
+func ofNamespace(expr string) string {
+	return braces.Replace(series.ReplaceAllStringFunc(expr, func(name string) string {
+		name, hasLabels := strings.CutSuffix(name, "{")
+		if hasLabels {
+			return name + `{namespace=~"$namespace",`
+		}
+		return name + `{namespace=~"$namespace"}`
+	}))
+}
+
 // Grid: a picture is a third of a screen wide.
 const (
 	columns = 3
@@ -86,8 +107,11 @@ const (
 // render makes Grafana's form of a board.
 func (b *board) render() *dashboard {
 	d := newDashboard("millrace-"+b.name, b.title, b.about)
+	d.Templating.List = append(d.Templating.List,
+		choice("namespace", "Namespace", `label_values(millrace_build_info, namespace)`))
 	if b.component != "" {
-		d.Templating.List = append(d.Templating.List, instanceVariable(b.component))
+		d.Templating.List = append(d.Templating.List, choice("instance", "Instance", "label_values("+
+			ofNamespace(`millrace_build_info{component=~"`+b.component+`|standalone"}`)+", instance)"))
 	}
 	y := 0
 	for _, r := range b.rows {

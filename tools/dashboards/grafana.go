@@ -139,14 +139,11 @@ func newDashboard(uid, title, about string) *dashboard {
 	}
 }
 
-// instanceVariable lets one choose among the processes of a component.
-func instanceVariable(component string) variable {
+// choice lets one choose among the values of a label: all of them, at first.
+func choice(name, label, values string) variable {
 	return variable{
-		Name: "instance", Label: "Instance", Type: "query", Datasource: &chosen, Refresh: 2, Multi: true, IncludeAll: true,
-		AllValue: ".*",
-		Query: variableQuery{
-			`label_values(millrace_build_info{component=~"` + component + `|standalone"}, instance)`, "instances",
-		},
+		Name: name, Label: label, Type: "query", Datasource: &chosen, Refresh: 2, Multi: true, IncludeAll: true,
+		AllValue: ".*", Query: variableQuery{values, name + "s"},
 		Current: map[string]any{"text": "All", "value": "$__all"},
 	}
 }

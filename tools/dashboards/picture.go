@@ -25,7 +25,7 @@ func (p *panel) render(x, y int) *picture {
 	}
 	for i, query := range p.queries {
 		made.Targets = append(made.Targets, target{
-			Datasource: chosen, Expr: query.expr, LegendFormat: query.legend, RefID: string(rune('A' + i)),
+			Datasource: chosen, Expr: ofNamespace(query.expr), LegendFormat: query.legend, RefID: string(rune('A' + i)),
 			Instant: p.kind != lines,
 		})
 	}

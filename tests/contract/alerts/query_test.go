@@ -23,7 +23,7 @@ var outside = []string{
 var promql = parser.NewParser(parser.Options{})
 
 // variables puts something in place of what Grafana would.
-var variables = strings.NewReplacer("$__rate_interval", "5m", "$instance", "x")
+var variables = strings.NewReplacer("$__rate_interval", "5m", "$instance", "x", "$namespace", ".*")
 
 // exported is what the reference lists, beside the runtime's own, which begin with
 // go_ and process_.
@@ -51,6 +51,31 @@ func TestEachQueryIsOneAndAsksForMetricsThatThereAre(t *testing.T) {
 		for _, name := range metricsOf(t, where, expr) {
 			if !known(name, kinds) && !recorded[name] && !slices.Contains(outside, name) {
 				t.Errorf("%s asks for %s, which nothing exports: %s", where, name, expr)
+			}
+		}
+	}
+}
+
+// Several installations are told apart by the namespace that they are in.
+func TestDashboardsAskForTheChosenNamespaces(t *testing.T) {
+	t.Parallel()
+	for file, b := range allBoards(t) {
+		if v := b.Templating.List; len(v) < 2 || v[1].Name != "namespace" {
+			t.Errorf("%s: its second variable is not the namespace: %+v", file, v)
+		}
+		for _, p := range b.Panels {
+			for _, q := range p.Targets {
+				parsed, err := promql.ParseExpr(variables.Replace(q.Expr))
+				if err != nil {
+					t.Errorf("%s, %s: %v: %s", file, p.Title, err, q.Expr)
+					continue
+				}
+				parser.Inspect(parsed, func(n parser.Node, _ []parser.Node) error {
+					if s, ok := n.(*parser.VectorSelector); ok && !strings.Contains(s.String(), `namespace=~".*"`) {
+						t.Errorf("%s, %s: %s is of all namespaces", file, p.Title, s)
+					}
+					return nil
+				})
 			}
 		}
 	}

@@ -1,12 +1,16 @@
 package chart_test
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/millrace/millrace/tests/contract/chart/rendering"
 )
@@ -48,29 +52,83 @@ func TestWhereAlertsAreMadeTheProbeIsOn(t *testing.T) {
 	})
 }
 
-// exprOf returns the expression of an alert.
-func exprOf(t *testing.T, objects []unstructured.Unstructured, alert string) string {
-	t.Helper()
-	for _, o := range objects {
-		if o.GetKind() != "PrometheusRule" {
-			continue
+var (
+	series  = regexp.MustCompile(`millrace[_:][a-z0-9_:]+|process_[a-z_]+`)
+	ofOwn   = fmt.Sprintf("{namespace=%q", rendering.Namespace)
+	wasBare = strings.NewReplacer(ofOwn+"}", "", ofOwn+",", "{")
+)
+
+// Two releases that one Prometheus scrapes must not hide each other's trouble, nor write to one
+// series.
+func TestRulesAreAboutTheReleasesOwnSeries(t *testing.T) {
+	t.Parallel()
+	rendered := rulesOf(t, objectsOf(t, "everything"))
+	var files []map[string]any
+	for _, name := range []string{"alerts.yaml", "slo.yaml"} {
+		text, err := os.ReadFile("../../../deploy/helm/millrace/files/rules/" + name)
+		var content map[string]any
+		if err == nil {
+			err = yaml.Unmarshal(text, &content)
 		}
-		groups, _, err := unstructured.NestedSlice(o.Object, "spec", "groups")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, g := range groups {
-			rules, _, err := unstructured.NestedSlice(g.(map[string]any), "rules")
-			if err != nil {
-				t.Fatal(err)
+		files = append(files, rulesIn(t, content)...)
+	}
+	if len(rendered) != len(files) || len(files) < 100 {
+		t.Fatalf("%d rules are rendered of %d", len(rendered), len(files))
+	}
+	for i, rule := range rendered {
+		name, expr := cmp.Or(rule["alert"], rule["record"]), rule["expr"].(string)
+		for _, at := range series.FindAllStringIndex(expr, -1) {
+			if !strings.HasPrefix(expr[at[1]:], ofOwn) {
+				t.Errorf("%s asks for the series of every release: %s", name, expr[at[0]:])
 			}
-			for _, r := range rules {
-				if rule := r.(map[string]any); rule["alert"] == alert {
-					return rule["expr"].(string)
-				}
-			}
+		}
+		if was := files[i]["expr"].(string); wasBare.Replace(expr) != was && name != "MillraceAutoscalerAtMax" {
+			t.Errorf("%s asks\n%s\nwhich is not, of one release,\n%s", name, expr, was)
+		}
+		labels, _ := rule["labels"].(map[string]any)
+		if had, _ := files[i]["labels"].(map[string]any); labels["namespace"] != rendering.Namespace ||
+			len(labels) != len(had)+1 {
+			t.Errorf("%s has the labels %v", name, labels)
+		}
+	}
+}
+
+// exprOf returns the expression of an alert.
+func exprOf(t *testing.T, objects []unstructured.Unstructured, alert string) string {
+	t.Helper()
+	for _, rule := range rulesOf(t, objects) {
+		if rule["alert"] == alert {
+			return rule["expr"].(string)
 		}
 	}
 	t.Fatalf("there is no alert %s", alert)
 	return ""
+}
+
+func rulesOf(t *testing.T, objects []unstructured.Unstructured) (all []map[string]any) {
+	t.Helper()
+	for _, o := range objects {
+		if o.GetKind() == "PrometheusRule" {
+			spec, _, err := unstructured.NestedMap(o.Object, "spec")
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, rulesIn(t, spec)...)
+		}
+	}
+	return all
+}
+
+// rulesIn returns the rules of what has groups.
+func rulesIn(t *testing.T, content map[string]any) (all []map[string]any) {
+	t.Helper()
+	for _, group := range content["groups"].([]any) {
+		for _, rule := range group.(map[string]any)["rules"].([]any) {
+			all = append(all, rule.(map[string]any))
+		}
+	}
+	return all
 }

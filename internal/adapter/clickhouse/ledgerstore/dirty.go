@@ -17,23 +17,23 @@ import (
 const daysPerInsert = 100_000
 
 // List implements ledger.Store and repair.Store.
-func (b *Store) List(ctx context.Context, days []ledger.Listed) error {
-	return b.writeDays(ctx, days, 0)
+func (s *Store) List(ctx context.Context, days []ledger.Listed) error {
+	return s.writeDays(ctx, days, 0)
 }
 
 // Clear implements ledger.Store and repair.Rollups.
-func (b *Store) Clear(ctx context.Context, days []ledger.Touched) error {
+func (s *Store) Clear(ctx context.Context, days []ledger.Touched) error {
 	listed := make([]ledger.Listed, len(days))
 	for i, d := range days {
 		listed[i].Touched = d
 	}
-	return b.writeDays(ctx, listed, 1)
+	return s.writeDays(ctx, listed, 1)
 }
 
-func (b *Store) writeDays(ctx context.Context, days []ledger.Listed, cleared uint8) error {
+func (s *Store) writeDays(ctx context.Context, days []ledger.Listed, cleared uint8) error {
 	for len(days) > 0 {
 		n := min(len(days), daysPerInsert)
-		if err := b.Insert(ctx, schema.RollupDirty.Name, "", dayColumns(days[:n], cleared)); err != nil {
+		if err := s.Insert(ctx, schema.RollupDirty.Name, "", dayColumns(days[:n], cleared)); err != nil {
 			return fmt.Errorf("writing %d days to the list of dirty days: %w", n, err)
 		}
 		days = days[n:]
@@ -68,10 +68,10 @@ func dayColumns(days []ledger.Listed, cleared uint8) proto.Input {
 }
 
 // Dirty implements ledger.Store.
-func (b *Store) Dirty(ctx context.Context) (int, error) {
+func (s *Store) Dirty(ctx context.Context) (int, error) {
 	var n proto.ColUInt64
-	err := b.Read(ctx, schema.RollupDirty.Name,
-		ch.Query{Body: "SELECT count() AS n " + schema.DirtyDays, Result: proto.Results{{Name: "n", Data: &n}}})
+	err := s.Read(ctx, schema.RollupDirty.Name,
+		ch.Query{Body: "SELECT count() AS n " + schema.FromDirtyDays, Result: proto.Results{{Name: "n", Data: &n}}})
 	if err != nil {
 		return 0, fmt.Errorf("counting dirty days: %w", err)
 	}
@@ -82,10 +82,10 @@ func (b *Store) Dirty(ctx context.Context) (int, error) {
 }
 
 // Found implements ledger.Store.
-func (b *Store) Found(ctx context.Context, limit int) ([]ledger.Touched, error) {
+func (s *Store) Found(ctx context.Context, limit int) ([]ledger.Touched, error) {
 	var days []ledger.Touched
-	err := b.listed(ctx, ch.Query{
-		Body: "SELECT owner_id, event_date, reason, base, rollup_15m, rollup_1d, found_at " + schema.DirtyDays +
+	err := s.listed(ctx, ch.Query{
+		Body: "SELECT owner_id, event_date, reason, base, rollup_15m, rollup_1d, found_at " + schema.FromDirtyDays +
 			" AND reason IN ({over:String}, {under:String}) ORDER BY rand() LIMIT {limit:UInt64}",
 		Parameters: []proto.Parameter{
 			clickhouse.StringParameter("over", string(ledger.ReasonOver)),
@@ -96,17 +96,17 @@ func (b *Store) Found(ctx context.Context, limit int) ([]ledger.Touched, error) 
 }
 
 // Listed implements repair.Rollups.
-func (b *Store) Listed(ctx context.Context) ([]ledger.Listed, error) {
+func (s *Store) Listed(ctx context.Context) ([]ledger.Listed, error) {
 	var days []ledger.Listed
-	err := b.listed(ctx, ch.Query{
-		Body: "SELECT owner_id, event_date, reason, base, rollup_15m, rollup_1d, found_at " + schema.DirtyDays +
+	err := s.listed(ctx, ch.Query{
+		Body: "SELECT owner_id, event_date, reason, base, rollup_15m, rollup_1d, found_at " + schema.FromDirtyDays +
 			" ORDER BY toYYYYMM(event_date), owner_id, event_date",
 	}, func(d ledger.Listed) { days = append(days, d) })
 	return days, err
 }
 
 // listed gives each day that a query brings to do.
-func (b *Store) listed(ctx context.Context, q ch.Query, do func(ledger.Listed)) error {
+func (s *Store) listed(ctx context.Context, q ch.Query, do func(ledger.Listed)) error {
 	owners, reasons := new(proto.ColStr).LowCardinality(), new(proto.ColStr).LowCardinality()
 	var days proto.ColDate
 	var base, quarters, sums proto.ColUInt64
@@ -129,7 +129,7 @@ func (b *Store) listed(ctx context.Context, q ch.Query, do func(ledger.Listed)) 
 		}
 		return nil
 	}
-	if err := b.Read(ctx, schema.RollupDirty.Name, q); err != nil {
+	if err := s.Read(ctx, schema.RollupDirty.Name, q); err != nil {
 		return fmt.Errorf("reading the list of dirty days: %w", err)
 	}
 	return nil

@@ -29,12 +29,12 @@ func NewStore(cfg config.ClickHouse) *Store { return &Store{NewLedger(cfg)} }
 const longestRange = 100_000_000
 
 // Entries implements ledger.Store.
-func (b *Store) Entries(
+func (s *Store) Entries(
 	ctx context.Context, p ledger.Partition, from ledger.Cursor, limit int,
 ) ([]ledger.Entry, error) {
 	var r entryResult
 	var entries []ledger.Entry
-	err := b.Read(ctx, schema.IngestLedger.Name, ch.Query{
+	err := s.Read(ctx, schema.IngestLedger.Name, ch.Query{
 		Body: `SELECT epoch, first, last, CAST(argMax(kind, written_at), 'String') AS kind, argMax(stored, written_at) AS stored,
        argMax(duplicates, written_at) AS duplicates, argMax(dead_letters, written_at) AS dead_letters,
        argMax(skipped, written_at) AS skipped, argMax(erased, written_at) AS erased, argMax(owners, written_at) AS owners, argMax(days, written_at) AS days
@@ -107,9 +107,9 @@ func (r *entryResult) append(to []ledger.Entry, p ledger.Partition) []ledger.Ent
 const markAge = "INTERVAL 80 DAY"
 
 // Mark implements ledger.Store.
-func (b *Store) Mark(ctx context.Context, p ledger.Partition) (c ledger.Cursor, known bool, err error) {
+func (s *Store) Mark(ctx context.Context, p ledger.Partition) (c ledger.Cursor, known bool, err error) {
 	var epoch, mark proto.ColInt64
-	err = b.Read(ctx, schema.IngestMarks.Name, ch.Query{
+	err = s.Read(ctx, schema.IngestMarks.Name, ch.Query{
 		Body: `SELECT epoch, mark FROM ingest_marks
 WHERE topic = {topic:String} AND topic_id = {topic_id:UUID} AND partition = {partition:Int32} AND checked_at > now64(3) - ` + markAge + `
 ORDER BY epoch DESC, mark DESC LIMIT 1`,
@@ -126,7 +126,7 @@ ORDER BY epoch DESC, mark DESC LIMIT 1`,
 }
 
 // SetMarks implements ledger.Store.
-func (b *Store) SetMarks(ctx context.Context, marks []ledger.Mark) error {
+func (s *Store) SetMarks(ctx context.Context, marks []ledger.Mark) error {
 	if len(marks) == 0 {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (b *Store) SetMarks(ctx context.Context, marks []ledger.Mark) error {
 		epochs.Append(m.Cursor.Epoch)
 		offsets.Append(m.Cursor.Next)
 	}
-	if err := b.Insert(ctx, schema.IngestMarks.Name, "", proto.Input{
+	if err := s.Insert(ctx, schema.IngestMarks.Name, "", proto.Input{
 		{Name: "topic", Data: topics},
 		{Name: "topic_id", Data: ids},
 		{Name: "partition", Data: partitions},
@@ -154,9 +154,9 @@ func (b *Store) SetMarks(ctx context.Context, marks []ledger.Mark) error {
 }
 
 // InsertRate implements ledger.Store. Each month of a range is one insert.
-func (b *Store) InsertRate(ctx context.Context) (float64, error) {
+func (s *Store) InsertRate(ctx context.Context) (float64, error) {
 	var rate proto.ColFloat64
-	err := b.Read(ctx, schema.IngestLedger.Name, ch.Query{
+	err := s.Read(ctx, schema.IngestLedger.Name, ch.Query{
 		Body: `SELECT sum(length(arrayDistinct(arrayMap(d -> toYYYYMM(d), days)))) / 600 AS rate
 FROM ingest_ledger WHERE written_at > now64(3) - INTERVAL 10 MINUTE`,
 		Result: proto.Results{{Name: "rate", Data: &rate}},
@@ -171,9 +171,9 @@ FROM ingest_ledger WHERE written_at > now64(3) - INTERVAL 10 MINUTE`,
 }
 
 // StoredTo implements repair.Store.
-func (b *Store) StoredTo(ctx context.Context, topicID [16]byte, partition int32) (int64, error) {
+func (s *Store) StoredTo(ctx context.Context, topicID [16]byte, partition int32) (int64, error) {
 	var to proto.ColInt64
-	err := b.Read(ctx, schema.IngestLedger.Name, ch.Query{
+	err := s.Read(ctx, schema.IngestLedger.Name, ch.Query{
 		Body: "SELECT if(count() = 0, 0, max(last) + 1) AS next FROM ingest_ledger\n" +
 			"WHERE topic_id = {topic_id:UUID} AND partition = {partition:Int32} AND kind = {kind:String}",
 		Parameters: append(partitionParameters(topicID, partition),
@@ -187,10 +187,10 @@ func (b *Store) StoredTo(ctx context.Context, topicID [16]byte, partition int32)
 }
 
 // TouchedSince implements repair.Touches.
-func (b *Store) TouchedSince(ctx context.Context, topicID [16]byte, millis int64) (days []ledger.Touched, err error) {
+func (s *Store) TouchedSince(ctx context.Context, topicID [16]byte, millis int64) (days []ledger.Touched, err error) {
 	var owners proto.ColStr
 	var when proto.ColDate
-	err = b.Read(ctx, schema.IngestLedger.Name, ch.Query{
+	err = s.Read(ctx, schema.IngestLedger.Name, ch.Query{
 		Body: "SELECT owner, day FROM ingest_ledger ARRAY JOIN owners AS owner, days AS day\n" +
 			"WHERE topic_id = {topic_id:UUID} AND received_to >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')\n" +
 			"GROUP BY owner, day ORDER BY owner, day",

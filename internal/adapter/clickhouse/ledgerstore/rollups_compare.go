@@ -36,14 +36,14 @@ func (r *rollup) differing(where string) string {
 }
 
 // Differing implements ledger.Store and repair.Rollups.
-func (b *Store) Differing(ctx context.Context, pairs []ledger.Touched) ([]ledger.Touched, error) {
+func (s *Store) Differing(ctx context.Context, pairs []ledger.Touched) ([]ledger.Touched, error) {
 	if len(pairs) == 0 {
 		return nil, nil
 	}
-	return b.differing(ctx, ch.Query{ExternalTable: pairsTable, ExternalData: pairColumns(pairs)}, ofPairs)
+	return s.differing(ctx, ch.Query{ExternalTable: pairsTable, ExternalData: pairColumns(pairs)}, ofPairs)
 }
 
-func (b *Store) differing(ctx context.Context, q ch.Query, where string) ([]ledger.Touched, error) {
+func (s *Store) differing(ctx context.Context, q ch.Query, where string) ([]ledger.Touched, error) {
 	var owners proto.ColStr
 	var days proto.ColDate
 	var differ []ledger.Touched
@@ -60,17 +60,17 @@ func (b *Store) differing(ctx context.Context, q ch.Query, where string) ([]ledg
 		}
 		return nil
 	}
-	if err := b.compare(ctx, q); err != nil {
+	if err := s.compare(ctx, q); err != nil {
 		return nil, fmt.Errorf("comparing rollups with the base: %w", err)
 	}
 	return differ, nil
 }
 
 // compare runs a statement over the base and the rollups.
-func (b *Store) compare(ctx context.Context, q ch.Query) error {
+func (s *Store) compare(ctx context.Context, q ch.Query) error {
 	q.Settings = append(q.Settings, clickhouse.Modest...)
-	return b.Use(ctx, func(c *clickhouse.Client) error {
-		if b.cluster {
+	return s.Use(ctx, func(c *clickhouse.Client) error {
+		if s.cluster {
 			for _, table := range comparedTables() {
 				if err := clickhouse.Exec(ctx, c, "SYSTEM SYNC REPLICA "+table+" LIGHTWEIGHT"); err != nil {
 					return fmt.Errorf("waiting for the replica of %s: %w", table, err)

@@ -69,7 +69,7 @@ func both(one, other string) string {
 }
 
 // Count implements ledger.Store.
-func (b *Store) Count(ctx context.Context, topic string, pairs []ledger.Touched) ([]ledger.Counts, error) {
+func (s *Store) Count(ctx context.Context, topic string, pairs []ledger.Touched) ([]ledger.Counts, error) {
 	counts := make([]ledger.Counts, len(pairs))
 	all := familiesOf(topic)
 	if len(pairs) == 0 || len(all) == 0 {
@@ -83,7 +83,7 @@ func (b *Store) Count(ctx context.Context, topic string, pairs []ledger.Touched)
 	var days proto.ColDate
 	var base, quarters, sums proto.ColUInt64
 	found := map[ledger.Touched]ledger.Counts{}
-	err := b.compare(ctx, ch.Query{
+	err := s.compare(ctx, ch.Query{
 		Body: "SELECT CAST(owner_id, 'String') AS owner, event_date, sum(n) AS base, sum(q) AS quarters, sum(d) AS days " +
 			"FROM (\n" +
 			strings.Join(parts, "\n  UNION ALL\n") + "\n) GROUP BY owner, event_date",

@@ -18,9 +18,9 @@ const rebuildID = "millrace-rebuild-"
 
 // Rebuilding implements repair.Rollups. A statement goes on for a while after
 // whoever sent it is gone.
-func (b *Store) Rebuilding(ctx context.Context) (bool, error) {
+func (s *Store) Rebuilding(ctx context.Context) (bool, error) {
 	var n proto.ColUInt64
-	err := b.Use(ctx, func(c *clickhouse.Client) error {
+	err := s.Use(ctx, func(c *clickhouse.Client) error {
 		return c.Do(ctx, ch.Query{
 			Body: "SELECT count() AS n FROM system.processes WHERE startsWith(query_id, '" + rebuildID +
 				"') AND current_database = currentDatabase()",
@@ -35,15 +35,15 @@ func (b *Store) Rebuilding(ctx context.Context) (bool, error) {
 
 // Rebuild implements repair.Rollups. What it inserts has no token, and takes none
 // of those that the tables remember.
-func (b *Store) Rebuild(ctx context.Context, days []ledger.Touched) error {
+func (s *Store) Rebuild(ctx context.Context, days []ledger.Touched) error {
 	where := "(owner_id, event_date) IN (" + pairLiterals(days) + ")"
 	for _, r := range allRollups() {
-		if err := b.rebuild(ctx, "DELETE FROM "+r.view.To+" WHERE "+both(where, r.own),
+		if err := s.rebuild(ctx, "DELETE FROM "+r.view.To+" WHERE "+both(where, r.own),
 			ch.Setting{Key: "lightweight_deletes_sync", Value: "2", Important: true}); err != nil {
 			return fmt.Errorf("deleting from %s: %w", r.view.To, err)
 		}
 		columns := strings.Join(r.columns(), ", ")
-		if err := b.rebuild(ctx, "INSERT INTO "+r.view.To+" ("+columns+")\nSELECT "+columns+" FROM ("+r.fresh(where)+")",
+		if err := s.rebuild(ctx, "INSERT INTO "+r.view.To+" ("+columns+")\nSELECT "+columns+" FROM ("+r.fresh(where)+")",
 			ch.Setting{Key: "insert_deduplicate", Value: "0", Important: true},
 			ch.Setting{Key: "async_insert", Value: "0", Important: true}); err != nil {
 			return fmt.Errorf("filling %s: %w", r.view.To, err)
@@ -52,8 +52,8 @@ func (b *Store) Rebuild(ctx context.Context, days []ledger.Touched) error {
 	return nil
 }
 
-func (b *Store) rebuild(ctx context.Context, sql string, settings ...ch.Setting) error {
-	return b.Use(ctx, func(c *clickhouse.Client) error {
+func (s *Store) rebuild(ctx context.Context, sql string, settings ...ch.Setting) error {
+	return s.Use(ctx, func(c *clickhouse.Client) error {
 		return c.Do(ctx,
 			ch.Query{Body: sql, QueryID: rebuildID + uuid.NewString(), Settings: append(settings, clickhouse.Modest...)})
 	})

@@ -54,26 +54,26 @@ func (r *rowResult) each(do func(*verify.Row)) {
 }
 
 // rows gives the rows that a query brings to do.
-func (b *Store) rows(ctx context.Context, q ch.Query, do func(*verify.Row)) error {
+func (s *Store) rows(ctx context.Context, q ch.Query, do func(*verify.Row)) error {
 	var r rowResult
 	q.Result = r.columns()
 	q.OnResult = func(context.Context, proto.Block) error {
 		r.each(do)
 		return nil
 	}
-	return b.compare(ctx, q)
+	return s.compare(ctx, q)
 }
 
 // Table implements verify.Base.
-func (b *Store) Table(topic string) string { return schema.TableOf(topic) }
+func (s *Store) Table(topic string) string { return schema.TableOf(topic) }
 
 // Rows implements verify.Base.
-func (b *Store) Rows(ctx context.Context, r verify.Range, days []int32, do func(*verify.Row)) error {
+func (s *Store) Rows(ctx context.Context, r verify.Range, days []int32, do func(*verify.Row)) error {
 	var dates proto.ColDate
 	for _, d := range days {
 		dates = append(dates, proto.Date(d))
 	}
-	if err := b.rows(ctx, ch.Query{
+	if err := s.rows(ctx, ch.Query{
 		Body: "SELECT " + rowColumns + "\nFROM " + schema.TableOf(r.Topic) + ` FINAL
 WHERE event_date IN asked_days AND _topic = {topic:String} AND _partition = {partition:UInt16} AND _offset >= {from:Int64} AND _offset < {to:Int64}`,
 		Parameters: []proto.Parameter{
@@ -89,7 +89,7 @@ WHERE event_date IN asked_days AND _topic = {topic:String} AND _partition = {par
 
 // Known implements verify.Base. A version of a row that a newer one replaces has
 // the same key, so FINAL is not needed.
-func (b *Store) Known(ctx context.Context, table string, keys []verify.Key) ([]verify.Key, error) {
+func (s *Store) Known(ctx context.Context, table string, keys []verify.Key) ([]verify.Key, error) {
 	known := make([]verify.Key, 0, len(keys))
 	rest := keys
 	for _, key := range []string{
@@ -99,7 +99,7 @@ func (b *Store) Known(ctx context.Context, table string, keys []verify.Key) ([]v
 		if len(rest) == 0 {
 			break
 		}
-		found, err := b.known(ctx, table, rest, key)
+		found, err := s.known(ctx, table, rest, key)
 		if err != nil {
 			return nil, fmt.Errorf("looking up %d events: %w", len(rest), err)
 		}
@@ -116,7 +116,7 @@ func (b *Store) Known(ctx context.Context, table string, keys []verify.Key) ([]v
 	return known, nil
 }
 
-func (b *Store) known(ctx context.Context, table string, keys []verify.Key, where string) (map[verify.Key]bool, error) {
+func (s *Store) known(ctx context.Context, table string, keys []verify.Key, where string) (map[verify.Key]bool, error) {
 	var owners, owner proto.ColStr
 	var days proto.ColDate
 	var events, event proto.ColUInt64
@@ -126,7 +126,7 @@ func (b *Store) known(ctx context.Context, table string, keys []verify.Key, wher
 		events = append(events, k.EventKey)
 	}
 	found := map[verify.Key]bool{}
-	err := b.compare(ctx, ch.Query{
+	err := s.compare(ctx, ch.Query{
 		Body:          "SELECT DISTINCT CAST(owner_id, 'String') AS owner, event_key FROM " + table + " WHERE " + where,
 		ExternalTable: "asked_keys",
 		ExternalData: []proto.InputColumn{
@@ -148,7 +148,7 @@ const earliest = "toDateTime64('2000-01-01 00:00:00', 3, 'UTC')"
 
 // Strays implements verify.Base. It reads the small columns of the whole table
 // once, without FINAL.
-func (b *Store) Strays(ctx context.Context, q *verify.StrayQuery, do func(*verify.Row)) error {
+func (s *Store) Strays(ctx context.Context, q *verify.StrayQuery, do func(*verify.Row)) error {
 	var topics proto.ColStr
 	var partitions proto.ColUInt16
 	var from, to proto.ColInt64
@@ -164,7 +164,7 @@ func (b *Store) Strays(ctx context.Context, q *verify.StrayQuery, do func(*verif
 	for i, d := range q.Common {
 		days[i] = time.Unix(int64(d)*24*60*60, 0).UTC().Format(time.DateOnly)
 	}
-	if err := b.rows(ctx, ch.Query{
+	if err := s.rows(ctx, ch.Query{
 		Body: "SELECT " + rowColumns + `
 FROM ` + q.Table + ` AS t LEFT JOIN scanned ON t._topic = scanned.of_topic AND t._partition = scanned.of_partition
 WHERE multiIf(
@@ -199,7 +199,7 @@ func arrayParameter(name string, values []string) proto.Parameter {
 }
 
 // Visible implements verify.Base.
-func (b *Store) Visible(ctx context.Context, table string, rows []verify.Row) ([]bool, error) {
+func (s *Store) Visible(ctx context.Context, table string, rows []verify.Row) ([]bool, error) {
 	visible := make([]bool, len(rows))
 	if len(rows) == 0 {
 		return visible, nil
@@ -215,7 +215,7 @@ func (b *Store) Visible(ctx context.Context, table string, rows []verify.Row) ([
 		keys = append(keys, r.EventKey)
 		at[r] = append(at[r], i)
 	}
-	if err := b.rows(ctx, ch.Query{
+	if err := s.rows(ctx, ch.Query{
 		Body: "SELECT " + rowColumns + "\nFROM " + table +
 			" FINAL WHERE (owner_id, event_date, name, event_key) IN asked_rows",
 		ExternalTable: "asked_rows",
@@ -236,11 +236,11 @@ func (b *Store) Visible(ctx context.Context, table string, rows []verify.Row) ([
 }
 
 // Exclusions implements verify.Base.
-func (b *Store) Exclusions(ctx context.Context) ([]verify.Exclusion, error) {
+func (s *Store) Exclusions(ctx context.Context) ([]verify.Exclusion, error) {
 	var owners proto.ColStr
 	var from, to proto.ColDate
 	var all []verify.Exclusion
-	err := b.Read(ctx, schema.Exclusions.Name, ch.Query{
+	err := s.Read(ctx, schema.Exclusions.Name, ch.Query{
 		Body:   "SELECT DISTINCT CAST(owner_id, 'String') AS owner, from_date, to_date FROM exclusions",
 		Result: proto.Results{{Name: "owner", Data: &owners}, {Name: "from_date", Data: &from}, {Name: "to_date", Data: &to}},
 		OnResult: func(context.Context, proto.Block) error {
@@ -257,12 +257,12 @@ func (b *Store) Exclusions(ctx context.Context) ([]verify.Exclusion, error) {
 }
 
 // Erased implements verify.Base.
-func (b *Store) Erased(ctx context.Context) (*tombstone.Set, error) {
-	all, err := b.tombstones(ctx)
+func (s *Store) Erased(ctx context.Context) (*tombstone.Set, error) {
+	all, err := s.tombstones(ctx)
 	return tombstone.NewSet(all), err
 }
 
 // DifferingOn implements verify.Base.
-func (b *Store) DifferingOn(ctx context.Context, day int32) ([]ledger.Touched, error) {
-	return b.differing(ctx, ch.Query{}, fmt.Sprintf("event_date = toDate(%d)", day))
+func (s *Store) DifferingOn(ctx context.Context, day int32) ([]ledger.Touched, error) {
+	return s.differing(ctx, ch.Query{}, fmt.Sprintf("event_date = toDate(%d)", day))
 }

@@ -195,7 +195,7 @@ func (d *DirtyDays) read(ctx context.Context, state string) (*dirtyList, error) 
 	err := d.Use(ctx, func(c *clickhouse.Client) error {
 		return c.Do(ctx, ch.Query{
 			Body: "SELECT CAST(owner_id, 'String') AS owner, arraySort(groupArray(event_date)) AS all " +
-				schema.DirtyDays + " GROUP BY owner",
+				schema.FromDirtyDays + " GROUP BY owner",
 			Settings: clickhouse.Modest,
 			Result:   proto.Results{{Name: "owner", Data: &owners}, {Name: "all", Data: &days}},
 			OnResult: func(context.Context, proto.Block) error {

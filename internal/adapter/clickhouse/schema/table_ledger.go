@@ -181,5 +181,5 @@ var Exclusions = Table{
 	},
 }
 
-// DirtyDays is the list of dirty days as it stands.
-const DirtyDays = "FROM rollup_dirty FINAL WHERE cleared = 0"
+// FromDirtyDays reads the list of dirty days as it stands.
+const FromDirtyDays = "FROM rollup_dirty FINAL WHERE cleared = 0"
