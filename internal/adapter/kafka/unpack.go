@@ -71,7 +71,7 @@ func (u *unpacker) by(codec kgo.CompressionCodecType, to, packed []byte) ([]byte
 		if err := u.gzip.Reset(bytes.NewReader(packed)); err != nil {
 			return nil, err
 		}
-		return readUpTo(to, &u.gzip)
+		return readUpTo(room(to, gzipSize(packed)), &u.gzip)
 	case kgo.CodecSnappy:
 		return unpackSnappy(to, packed)
 	case kgo.CodecLz4:
@@ -81,6 +81,24 @@ func (u *unpacker) by(codec kgo.CompressionCodecType, to, packed []byte) ([]byte
 	case kgo.CodecNone:
 	}
 	return nil, fmt.Errorf("%w: %d", errCodec, codec)
+}
+
+// room makes room for as many bytes as a batch says that it has, up to the bound: to grow by
+// and by leaves behind several times of what a large batch takes, all of which the process has to
+// hold until the collector comes.
+func room(to []byte, bytes int) []byte { return slices.Grow(to, min(max(0, bytes), maxUnpacked)+roomToEnd) }
+
+// roomToEnd is what readUpTo needs beyond what it reads, so as to see the end.
+const roomToEnd = 2 * bytes.MinRead
+
+// gzipSize is what the end of a gzip stream says that its last member has
+// (https://www.rfc-editor.org/rfc/rfc1952), 0 where there is none.
+func gzipSize(packed []byte) int {
+	const sizeBytes = 4
+	if len(packed) < sizeBytes {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint32(packed[len(packed)-sizeBytes:]))
 }
 
 // readUpTo reads what r has, and one byte beyond the bound at most.
@@ -98,11 +116,42 @@ func (u *unpacker) unpackZstd(to, packed []byte) (_ []byte, err error) {
 			return nil, err
 		}
 	}
+	if size := zstdSize(packed); size > 0 {
+		to = room(to, size)
+	}
 	to, err = u.zstd.DecodeAll(packed, to)
 	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		return nil, errTooLarge
 	}
 	return to, err
+}
+
+// zstdSize is what the blocks of a frame that does not say it may have together, as far as they
+// can be read and within the bound; 0 for one that does say it, for which the decoder makes room
+// (https://www.rfc-editor.org/rfc/rfc8878, 3.1.1.2).
+func zstdSize(packed []byte) (size int) {
+	const (
+		headerBytes = 3
+		rle         = 1
+		most        = 128 << 10 // of a block that is compressed
+	)
+	var h zstd.Header
+	if h.Decode(packed) != nil || h.HasFCS || h.Skippable {
+		return 0
+	}
+	for b := packed[h.HeaderSize:]; len(b) > headerBytes && size <= maxUnpacked; {
+		head := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16
+		n := int(head >> 3)
+		size += max(n, most)
+		if head>>1&3 == rle {
+			n = 1
+		}
+		if last := head&1 == 1; last {
+			break
+		}
+		b = b[min(headerBytes+n, len(b)):]
+	}
+	return size
 }
 
 // The frame of the Java client around blocks of snappy: a magic text and two versions,
@@ -116,6 +165,7 @@ func unpackSnappy(to, packed []byte) ([]byte, error) {
 	if !bytes.HasPrefix(packed, []byte(xerialMagic)) || len(packed) < xerialHeader {
 		return appendSnappy(to, packed)
 	}
+	to = room(to, xerialSize(packed[xerialHeader:]))
 	for packed = packed[xerialHeader:]; len(packed) > 0; {
 		if len(packed) < 4 || uint64(binary.BigEndian.Uint32(packed)) > uint64(len(packed)-4) {
 			return nil, s2.ErrCorrupt
@@ -128,6 +178,19 @@ func unpackSnappy(to, packed []byte) ([]byte, error) {
 		packed = packed[n:]
 	}
 	return to, nil
+}
+
+// xerialSize adds up what the blocks say that they have, as far as they can be read.
+func xerialSize(blocks []byte) (size int) {
+	for len(blocks) > 4 && size <= maxUnpacked {
+		n := min(int64(binary.BigEndian.Uint32(blocks)), int64(len(blocks)-4))
+		of, err := s2.DecodedLen(blocks[4 : 4+n])
+		if err != nil {
+			break
+		}
+		size, blocks = size+of, blocks[4+n:]
+	}
+	return size
 }
 
 func appendSnappy(to, packed []byte) ([]byte, error) {

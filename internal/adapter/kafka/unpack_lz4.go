@@ -71,8 +71,28 @@ func lz4FrameOf(b []byte) (f lz4Frame) {
 	return f
 }
 
+// size is what the blocks may have together, which is less than a block too much, as far as they
+// can be read and within the bound.
+func (f *lz4Frame) size() (bytes int) {
+	for b := f.blocks; len(b) >= lz4SizeBytes && bytes <= maxUnpacked; {
+		size := binary.LittleEndian.Uint32(b)
+		n := min(int64(size&^lz4Stored)+int64(f.blockSum), int64(len(b)-lz4SizeBytes))
+		switch {
+		case size == 0:
+			return bytes
+		case size&lz4Stored != 0:
+			bytes += int(n)
+		default:
+			bytes += f.most
+		}
+		b = b[lz4SizeBytes+n:]
+	}
+	return bytes
+}
+
 // append unpacks the blocks up to the end mark, and returns what follows the frame.
 func (f *lz4Frame) append(to []byte) (_, rest []byte, err error) {
+	to = room(to, f.size())
 	for b := f.blocks; len(b) >= lz4SizeBytes; {
 		size := binary.LittleEndian.Uint32(b)
 		b = b[lz4SizeBytes:]

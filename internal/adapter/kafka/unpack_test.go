@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"runtime"
 	"testing"
 
 	"github.com/klauspost/compress/s2"
@@ -137,6 +138,36 @@ func TestWhatUnpacksBeyondTheBoundIsRejected(t *testing.T) {
 	var u unpacker
 	if _, err := u.unpack([]byte{1}, 7); !errors.Is(err, errCodec) {
 		t.Errorf("a codec that is not known: %v", err)
+	}
+}
+
+// What a large batch leaves behind is held until the collector comes, so it should be unpacked
+// into one piece of memory.
+func TestALargeBatchIsUnpackedIntoOnePiece(t *testing.T) { //nolint:paralleltest // it counts what the process allocates
+	const size, besides = 24 << 20, 9 << 20 // of a block of lz4, and of windows
+	src := eventsText(size)
+	for name, pack := range codecs {
+		switch name {
+		case "none", "snappy": // which are one block already
+			continue
+		case "lz4 of old": // the library has blocks of 8 MB, and nobody writes it any more
+			continue
+		}
+		p := pack(t, src)
+		var u unpacker
+		if _, err := u.unpack(p.bytes, p.codec); err != nil { // makes what it keeps
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err := u.unpack(p.bytes, p.codec)
+		runtime.ReadMemStats(&after)
+		if err != nil || len(got) != size {
+			t.Fatalf("%s: %d bytes, %v", name, len(got), err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > size+besides {
+			t.Errorf("%s: %d bytes were allocated to unpack %d", name, took, size)
+		}
 	}
 }
 
