@@ -66,7 +66,7 @@ func ofThosePeople(profile string) string {
 func namesOfPeople(more string) string {
 	return `(
     SELECT t.profile_id AS id, anyIf(` + traitText + `, t.trait = 'display_name') AS display, anyIf(` + traitText +
-	`, t.trait = 'name') AS name,
+		`, t.trait = 'name') AS name,
         anyIf(` + traitText + `, t.trait = 'email') AS email
     FROM profile_traits AS t FINAL
     WHERE t.owner_id = {owner:String}
@@ -93,7 +93,8 @@ var perPersonEvent = &Source{
         SELECT e.*
 ` + indent(indent(eventsOfPage)) + `
     ) AS e
-    LEFT JOIN ` + strings.TrimLeft(indent(namesOfPeople(ofThosePeople("t.profile_id"))), " ") + ` AS t ON t.id = e.profile AND e.profile != ''
+    LEFT JOIN ` + strings.TrimLeft(indent(namesOfPeople(ofThosePeople("t.profile_id"))), " ") +
+			` AS t ON t.id = e.profile AND e.profile != ''
     LEFT JOIN ` + strings.TrimLeft(indent(usersOfPage), " ") + ` AS p ON p.id = e.profile AND e.profile != ''
 ) AS e`
 	},

@@ -26,8 +26,8 @@ func TestColumnsOfTheTypesAboutVisits(t *testing.T) {
 		"session_events": "session_id id time event_name path properties anonymous_id",
 		"interesting_sessions": "session_id visitor_id first_visit last_visit duration page_views custom_events " +
 			"errors rage_clicks score reasons",
-		"profile_list": "visitor_id profile_id display_name email identified_at first_visit last_visit session_count total_events " +
-			"unique_pages country region " +
+		"profile_list": "visitor_id profile_id display_name email identified_at first_visit last_visit session_count " +
+			"total_events unique_pages country region " +
 			"device_type browser_name os_name referrer custom_event_count unique_event_names",
 		"profile_detail": "visitor_id first_visit last_visit total_sessions total_pageviews total_duration " +
 			"total_duration_formatted profile_id " +

@@ -84,9 +84,11 @@ func TestOtherPeoplesClientsOfFlagsWork(t *testing.T) {
 	t.Parallel()
 	o := newOpenFeature(t)
 	for name, test := range map[string]func(*openFeature, *testing.T){
-		"for servers": (*openFeature).servers, "for browsers": (*openFeature).browsers,
+		"for servers":                (*openFeature).servers,
+		"for browsers":               (*openFeature).browsers,
 		"for browsers, over a limit": (*openFeature).limited,
-		"flag managers for servers":  (*openFeature).serverManager, "flag managers for browsers": (*openFeature).browserManager,
+		"flag managers for servers":  (*openFeature).serverManager,
+		"flag managers for browsers": (*openFeature).browserManager,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
