@@ -86,7 +86,9 @@ func (u *unpacker) by(codec kgo.CompressionCodecType, to, packed []byte) ([]byte
 // room makes room for as many bytes as a batch says that it has, up to the bound: to grow by
 // and by leaves behind several times of what a large batch takes, all of which the process has to
 // hold until the collector comes.
-func room(to []byte, bytes int) []byte { return slices.Grow(to, min(max(0, bytes), maxUnpacked)+roomToEnd) }
+func room(to []byte, bytes int) []byte {
+	return slices.Grow(to, min(max(0, bytes), maxUnpacked)+roomToEnd)
+}
 
 // roomToEnd is what readUpTo needs beyond what it reads, so as to see the end.
 const roomToEnd = 2 * bytes.MinRead

@@ -170,7 +170,7 @@ func profileList(_ []Event, q *Question) []Row {
 		}
 		rows = append(rows, Row{
 			"visitor_id": told(latest, visitorOf), "profile_id": user, "first_visit": instant(of[0].Time),
-			"last_visit":    instant(latest[0].Time), "identified_at": q.users.identifiedAt(&of[0], user),
+			"last_visit": instant(latest[0].Time), "identified_at": q.users.identifiedAt(&of[0], user),
 			"display_name":  cmp.Or(q.users.trait(&of[0], user, "display_name"), q.users.trait(&of[0], user, "name")),
 			"email":         q.users.trait(&of[0], user, "email"),
 			"session_count": distinct(of, sessionOf), "total_events": float64(len(of)), "unique_pages": distinct(of, pathOf),

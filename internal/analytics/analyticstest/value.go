@@ -200,8 +200,10 @@ type users struct {
 }
 
 func usersOf(events []Event) users {
-	u := users{known: map[[2]string]map[string]json.RawMessage{}, aliases: map[[2]string]string{},
-		since: map[[2]string]time.Time{}}
+	u := users{
+		known: map[[2]string]map[string]json.RawMessage{}, aliases: map[[2]string]string{},
+		since: map[[2]string]time.Time{},
+	}
 	told := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return e.Kind != "identity" })
 	slices.SortFunc(told, func(a, b Event) int { return a.Time.Compare(b.Time) })
 	for i := range told {
