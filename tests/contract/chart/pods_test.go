@@ -74,6 +74,30 @@ func TestEveryDaemonHasLongerToEndThanItsRequestsToBeAnswered(t *testing.T) {
 	}
 }
 
+// A job's deadline deletes the pod that runs, and with it the log of a container that was started again.
+func TestAFailedAttemptOfAJobKeepsItsLog(t *testing.T) {
+	t.Parallel()
+	for over, want := range map[string]string{
+		`{}`: "120s", `{"jobs": {"activeDeadlineSeconds": 61}}`: "30s", `{"jobs": {"activeDeadlineSeconds": 3600}}`: "120s",
+	} {
+		for _, w := range workloadsOf(t, objectsWith(t, "minimal", over)) {
+			if w.kind != "Job" {
+				continue
+			}
+			c := w.container()
+			if w.pod.Spec.RestartPolicy != corev1.RestartPolicyNever ||
+				c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
+				t.Errorf("%s: restartPolicy %s, terminationMessagePolicy %s",
+					w.name, w.pod.Spec.RestartPolicy, c.TerminationMessagePolicy)
+			}
+			at := slices.Index(c.Args, "--wait") + 1
+			if at > 0 && c.Args[at] != want || at == 0 && c.Name != "bootstrap" {
+				t.Errorf("%s: %s runs %q, want it to wait %s", over, w.name, c.Args, want)
+			}
+		}
+	}
+}
+
 func TestTheRuntimeKnowsTheLimits(t *testing.T) {
 	t.Parallel()
 	for _, w := range workloadsOf(t, objectsOf(t, "everything")) {

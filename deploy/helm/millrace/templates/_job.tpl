@@ -17,11 +17,13 @@ spec:
       serviceAccountName: {{ .account }}
       automountServiceAccountToken: {{ default false .token }}
       {{- include "millrace.placement" $this | nindent 6 }}
-      restartPolicy: OnFailure
+      {{- /* A container that is started again takes the log of its failure along with its pod when the job gives up. */}}
+      restartPolicy: Never
       containers:
         - name: {{ .component }}
           image: {{ include "millrace.image" (dict "root" .root "image" .root.Values.image) }}
           imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+          terminationMessagePolicy: FallbackToLogsOnError
           command: [/usr/local/bin/millrace]
           args:
             {{- toYaml .args | nindent 12 }}
@@ -51,6 +53,12 @@ spec:
         {{- with $jobs.extraVolumes }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
+{{- end -}}
+
+{{/* How long a job waits for servers: half of its deadline at most, so that an attempt ends by itself and its log
+stays, for Kubernetes deletes the pod that runs at the deadline. */}}
+{{- define "millrace.jobWait" -}}
+{{- printf "%ds" (min 120 (div .Values.jobs.activeDeadlineSeconds 2)) -}}
 {{- end -}}
 
 {{/* The account of the jobs that run before the release's own is made. */}}
