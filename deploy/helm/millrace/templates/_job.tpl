@@ -1,7 +1,7 @@
 {{/* A job: root, component, args, and optionally hook, weight, account, mountToken. */}}
 {{- define "millrace.job" -}}
 {{- $jobs := .root.Values.jobs }}
-{{- $this := merge (dict "values" $jobs "job" true) . }}
+{{- $this := merge (dict "values" $jobs) . }}
 apiVersion: batch/v1
 kind: Job
 metadata:
@@ -29,9 +29,7 @@ spec:
             {{- toYaml .args | nindent 12 }}
           env:
             {{- include "millrace.runtimeEnv" (dict "root" .root "resources" $jobs.resources "container" .component) | nindent 12 }}
-            {{- range $name, $value := include "millrace.settings" .root | fromYaml }}
-            - {name: {{ $name }}, value: {{ $value | quote }}}
-            {{- end }}
+            {{- include "millrace.settingsEnv" (dict "root" .root "over" $jobs.extraEnv) | nindent 12 }}
             {{- include "millrace.secretEnv" .root | nindent 12 }}
             {{- with $jobs.extraEnv }}
             {{- toYaml . | nindent 12 }}
