@@ -42,6 +42,12 @@ MILLRACE_INGEST_PUBLIC_URL: http://127.0.0.1:8081
 MILLRACE_QUERY_PUBLIC_URL: http://127.0.0.1:8080
 {{- end }}
 {{- end }}
+{{- range $host, $component := dict "ingest" "edge" "query" "query" }}
+{{- $idle := include "millrace.albTimeout" (dict "root" $ "component" $component) | int | add 15 }}
+{{- if and (eq $.Values.ingress.controller "alb") (get $.Values.ingress $component).enabled (gt $idle 100) (not (dig $host "idle_time" "" $.Values.config)) }}
+MILLRACE_{{ upper $host }}_IDLE_TIME: {{ printf "%vs" $idle }}
+{{- end }}
+{{- end }}
 {{- include "millrace.flatten" (dict "prefix" "MILLRACE" "values" .Values.config) }}
 {{- end -}}
 
