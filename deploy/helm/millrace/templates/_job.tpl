@@ -14,43 +14,48 @@ spec:
     metadata:
       {{- include "millrace.podMetadata" $this | nindent 6 }}
     spec:
-      serviceAccountName: {{ .account }}
-      automountServiceAccountToken: {{ default false .token }}
-      {{- include "millrace.placement" $this | nindent 6 }}
       {{- /* A container that is started again takes the log of its failure along with its pod when the job gives up. */}}
-      restartPolicy: Never
-      containers:
-        - name: {{ .component }}
-          image: {{ include "millrace.image" (dict "root" .root "image" .root.Values.image) }}
-          imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-          terminationMessagePolicy: FallbackToLogsOnError
-          command: [/usr/local/bin/millrace]
-          args:
-            {{- toYaml .args | nindent 12 }}
-          env:
-            {{- include "millrace.runtimeEnv" (dict "root" .root "resources" $jobs.resources "container" .component) | nindent 12 }}
-            {{- include "millrace.settingsEnv" (dict "root" .root "over" $jobs.extraEnv) | nindent 12 }}
-            {{- include "millrace.secretEnv" .root | nindent 12 }}
-            {{- with $jobs.extraEnv }}
-            {{- toYaml . | nindent 12 }}
-            {{- end }}
-          resources:
-            {{- toYaml $jobs.resources | nindent 12 }}
-          securityContext:
-            {{- toYaml .root.Values.securityContext | nindent 12 }}
-          volumeMounts:
-            - {name: tmp, mountPath: /tmp}
-            {{- include "millrace.fileMounts" .root | nindent 12 }}
-            {{- with $jobs.extraVolumeMounts }}
-            {{- toYaml . | nindent 12 }}
-            {{- end }}
-      volumes:
-        - name: tmp
-          emptyDir: {}
-        {{- include "millrace.fileVolumes" .root | nindent 8 }}
-        {{- with $jobs.extraVolumes }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+      {{- include "millrace.command" (merge (dict "restartPolicy" "Never") $this) | nindent 6 }}
+{{- end -}}
+
+{{/* The pod of a command of millrace: root, component, args, values, account, restartPolicy, and optionally token. */}}
+{{- define "millrace.command" -}}
+serviceAccountName: {{ .account }}
+automountServiceAccountToken: {{ default false .token }}
+{{ include "millrace.placement" . }}
+restartPolicy: {{ .restartPolicy }}
+containers:
+  - name: {{ .component }}
+    image: {{ include "millrace.image" (dict "root" .root "image" .root.Values.image) }}
+    imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+    terminationMessagePolicy: FallbackToLogsOnError
+    command: [/usr/local/bin/millrace]
+    args:
+      {{- toYaml .args | nindent 6 }}
+    env:
+      {{- include "millrace.runtimeEnv" (dict "root" .root "resources" .values.resources "container" .component) | nindent 6 }}
+      {{- include "millrace.settingsEnv" (dict "root" .root "over" .values.extraEnv) | nindent 6 }}
+      {{- include "millrace.secretEnv" .root | nindent 6 }}
+      {{- with .values.extraEnv }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+    resources:
+      {{- toYaml .values.resources | nindent 6 }}
+    securityContext:
+      {{- toYaml .root.Values.securityContext | nindent 6 }}
+    volumeMounts:
+      - {name: tmp, mountPath: /tmp}
+      {{- include "millrace.fileMounts" .root | nindent 6 }}
+      {{- with .values.extraVolumeMounts }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+volumes:
+  - name: tmp
+    emptyDir: {}
+  {{- include "millrace.fileVolumes" .root | nindent 2 }}
+  {{- with .values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end -}}
 
 {{/* How long a job waits for servers: half of its deadline at most, so that an attempt ends by itself and its log
