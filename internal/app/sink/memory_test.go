@@ -30,7 +30,7 @@ func TestAProcessTakesWhatItsLanesTakeTogether(t *testing.T) {
 		want int64
 	}{
 		{"by default", all, 228*mib + 224*mib*3/2 + 2048*mib*7/4},
-		{"the live lane alone", live, (228 + 224 + 2048) * mib},
+		{"the live pipeline alone", live, (228 + 224 + 2048) * mib},
 		{"with less than a share can be", small, (228 + 5*8 + 5*8) * mib},
 	} {
 		if got := most(tt.cfg); got != tt.want {

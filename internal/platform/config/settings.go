@@ -274,11 +274,11 @@ type Sink struct {
 	InsertTimeout time.Duration `koanf:"insert_timeout" range:"1s..5m" help:"Deadline of one insert; below half of the rebalance timeout."`
 	Session       time.Duration `koanf:"session_timeout" range:"1s..15m" help:"Silence after which the group gives a member's partitions to others."`
 	Rebalance     time.Duration `koanf:"rebalance_timeout" range:"6s..15m" help:"How long the group waits for members during a rebalance."`
-	MaxMemory     int           `koanf:"max_memory" range:"8388608..1099511627776" help:"Bytes of records held at most by the live lane, as they were read or in blocks; fetching stops before that. The lane backfill has a quarter beside that, web an eighth, clicks and exposures a sixteenth each."`
+	MaxMemory     int           `koanf:"max_memory" range:"8388608..1099511627776" help:"Bytes of records held at most by the lane live, as they were read or in blocks; fetching stops before that. The lane backfill has a quarter beside that, web an eighth, clicks and exposures a sixteenth each."`
 	Connections   int           `koanf:"connections" range:"1..256" help:"Inserts that run at the same time, as far as their blocks fit into three fourteenths of sink.max_memory."`
 	Window        time.Duration `koanf:"window" range:"1m..24h" help:"How long, in record time, an eventId is remembered by the sink."`
 	WindowKeys    int           `koanf:"window_keys" range:"1000..100000000" help:"Most eventIds remembered per partition."`
-	WindowMemory  int           `koanf:"window_memory" range:"1048576..1099511627776" help:"Bytes of eventIds remembered at most, all partitions of the live lane together, at 40 bytes each; the lanes backfill and web have a quarter beside that each, clicks and exposures an eighth."`
+	WindowMemory  int           `koanf:"window_memory" range:"1048576..1099511627776" help:"Bytes of eventIds remembered at most, all partitions of the lane live together, at 40 bytes each; the lanes backfill and web have a quarter beside that each, clicks and exposures an eighth."`
 	DrainBudget   time.Duration `koanf:"drain_budget" range:"1s..10m" help:"Time to insert and commit what is in hand at shutdown."`
 
 	TombstoneAge time.Duration `koanf:"tombstone_age" range:"10ms..1m" help:"Age at which the list of what was erased is read again before anything more is stored. The query host waits for it and for sink.insert_timeout before it deletes, so it needs the same settings."`
