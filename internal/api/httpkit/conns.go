@@ -47,8 +47,11 @@ func (c Conns) orDefaults() Conns {
 		to    *time.Duration
 		value time.Duration
 	}{
-		{&c.Header, 10 * time.Second}, {&c.Body, 10 * time.Second}, {&c.Arrival, 75 * time.Second},
-		{&c.Idle, 100 * time.Second}, {&c.Write, 30 * time.Second},
+		{&c.Header, 10 * time.Second},
+		{&c.Body, 10 * time.Second},
+		{&c.Arrival, 75 * time.Second},
+		{&c.Idle, 100 * time.Second},
+		{&c.Write, 30 * time.Second},
 	} {
 		if *d.to == 0 {
 			*d.to = d.value
