@@ -94,7 +94,7 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 		defer conn.bodyEnds()
 		// The deadline is for what is done with the request. How long it may take to
 		// arrive is the connection's matter, and longer.
-		r.ctx.until(time.Now().Add(r.kit.cfg.Conns.Idle + r.kit.cfg.Deadline))
+		r.ctx.until(time.Now().Add(r.kit.cfg.Conns.Arrival + r.kit.cfg.Deadline))
 		defer func() { r.ctx.until(time.Now().Add(r.kit.cfg.Deadline)) }()
 	}
 	// The memory follows what has arrived, not what was announced.

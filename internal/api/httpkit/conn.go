@@ -15,8 +15,9 @@ const (
 	// response.
 	lingerTime  = 2 * time.Second
 	lingerBytes = drainBytes
-	// deadlineParts is the part of Conns.Idle by which a deadline may strike earlier
-	// than asked for: about a second.
+	// deadlineParts is the part of Conns.Idle, and of Conns.Arrival, by which a deadline
+	// may strike earlier than asked for: about a second, however long a connection may
+	// be idle.
 	deadlineParts = 64
 	// bodyFraming is how many times the body limit may arrive of a body with what
 	// frames it: chunks have extensions, which nobody reads.
@@ -194,7 +195,7 @@ func (c *guardedConn) press() error {
 	}
 	until := c.began.Add(c.limits.Body + time.Duration(c.arrived)*time.Second/time.Duration(c.limits.BodyRate))
 	// What came fast is no credit for a long silence.
-	for _, last := range []time.Time{c.began.Add(c.limits.Idle), now.Add(c.limits.Body)} {
+	for _, last := range []time.Time{c.began.Add(c.limits.Arrival), now.Add(c.limits.Body)} {
 		if until.After(last) {
 			until = last
 		}
@@ -285,7 +286,9 @@ func (c *guardedConn) inForce(have, want time.Time) bool {
 	return !have.IsZero() && 0 <= early && early < c.step()
 }
 
-func (c *guardedConn) step() time.Duration { return c.limits.Idle / deadlineParts }
+func (c *guardedConn) step() time.Duration {
+	return min(c.limits.Idle, c.limits.Arrival) / deadlineParts
+}
 
 // Close closes the connection; when it lingers, only after the client has seen
 // the end of the response. Until then it is one of those that there may be.

@@ -29,12 +29,14 @@ type Conns struct {
 	Header time.Duration
 	// Body is how long a body may take whatever its size, and the longest time in
 	// which nothing of it arrives. Beyond that it has to arrive at BodyRate bytes a
-	// second, and within Idle.
+	// second, and within Arrival.
 	Body     time.Duration
 	BodyRate int
-	// Idle is how long a connection may wait for a request, and the longest time
-	// that one request may take to arrive: load balancers keep connections for 60 s
-	// at most. Both are the same so that one deadline serves both, see guardedConn.
+	Arrival  time.Duration
+	// Idle is how long a connection may wait for a request. It has to be longer than a
+	// load balancer keeps a connection that it does not use, else some requests are sent
+	// while the connection is being closed: nginx keeps one for 60 s, Traefik and other
+	// programs in Go for 90 s. It says nothing of how long a request may take to arrive.
 	Idle time.Duration
 	// Write is how long a client may leave a response unread.
 	Write time.Duration
@@ -45,7 +47,11 @@ func (c Conns) orDefaults() Conns {
 		to    *time.Duration
 		value time.Duration
 	}{
-		{&c.Header, 10 * time.Second}, {&c.Body, 10 * time.Second}, {&c.Idle, 75 * time.Second}, {&c.Write, 30 * time.Second},
+		{&c.Header, 10 * time.Second},
+		{&c.Body, 10 * time.Second},
+		{&c.Arrival, 75 * time.Second},
+		{&c.Idle, 100 * time.Second},
+		{&c.Write, 30 * time.Second},
 	} {
 		if *d.to == 0 {
 			*d.to = d.value

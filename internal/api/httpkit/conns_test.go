@@ -358,7 +358,8 @@ func TestAConnectionThatAsksNothingIsClosed(t *testing.T) {
 // keepIdle leaves a connection idle, after a request or before one, until it is closed.
 func keepIdle(t *testing.T, soon time.Duration, used bool) error {
 	t.Helper()
-	addr := serve(t, newApp(t, Config{Conns: Conns{Idle: soon}}))
+	// However short a body has to arrive in.
+	addr := serve(t, newApp(t, Config{Conns: Conns{Idle: soon, Arrival: soon / 8}}))
 	began := time.Now() // before the server begins to count
 	conn := dial(t, addr, "127.0.0.1")
 	if used {
@@ -375,6 +376,42 @@ func keepIdle(t *testing.T, soon time.Duration, used bool) error {
 		return fmt.Errorf("closed after %s with %q, %w", took, rest, err)
 	}
 	return nil
+}
+
+// A load balancer may keep connections for half an hour, and no body may take that long.
+func TestABodyHasToArriveInTimeHoweverLongAConnectionMayBeIdle(t *testing.T) {
+	t.Parallel()
+	const soon = 300 * time.Millisecond
+	app := newApp(t, Config{Conns: Conns{Idle: time.Hour, Arrival: soon, Body: time.Minute, BodyRate: 1}})
+	conn := dial(t, serve(t, app), "127.0.0.1")
+	began := time.Now()
+	if _, err := io.WriteString(conn,
+		"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n"+strings.Repeat("a", 20_000)); err != nil {
+		t.Fatal(err)
+	}
+	go drip(conn, strings.Repeat("a", 70_000), 20*time.Millisecond)
+	if got := hear(t, conn); got.status != 503 || !got.closes {
+		t.Errorf("answer %+v, want 503 that closes", got)
+	}
+	if took := time.Since(began); took < soon || took > testkit.Promised(soon+5*time.Second) {
+		t.Errorf("answered after %s, want after %s", took, soon)
+	}
+	if n := turnedAway(app, slowBody); n != 1 {
+		t.Errorf("%v counted as slow bodies", n)
+	}
+}
+
+// Deadlines that strike a part earlier spare most of their setting; a part of half an hour would
+// be longer than a response may take.
+func TestDeadlinesStrikeASecondEarlyAtMost(t *testing.T) {
+	t.Parallel()
+	for _, idle := range []time.Duration{time.Second, 0, 24 * time.Hour} {
+		conns := Conns{Idle: idle}.orDefaults()
+		c := guardedConn{limits: &conns}
+		if step := c.step(); step > 75*time.Second/64 || step != min(conns.Idle, conns.Arrival)/64 {
+			t.Errorf("with connections idle for %s, deadlines strike up to %s early", conns.Idle, step)
+		}
+	}
 }
 
 func TestAClientThatReadsNothingIsCutOff(t *testing.T) {

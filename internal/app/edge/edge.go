@@ -140,5 +140,6 @@ func (g *ground) changes(hosts []*host) lifecycle.Component {
 
 // conns are the bounds of each host's connections.
 func (g *ground) conns() httpkit.Conns {
-	return httpkit.Conns{Max: g.s.Ingest.MaxConns, MaxPerAddr: g.s.Ingest.MaxPerAddr}
+	i := &g.s.Ingest
+	return httpkit.Conns{Max: i.MaxConns, MaxPerAddr: i.MaxPerAddr, Idle: i.IdleTime}
 }

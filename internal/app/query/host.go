@@ -30,7 +30,7 @@ func (g *ground) config() queryapi.Config {
 	q := &g.s.Query
 	return queryapi.Config{
 		Deadline: q.Deadline, MaxInFlight: q.MaxInFlight,
-		Conns: httpkit.Conns{Max: q.MaxConns, MaxPerAddr: q.MaxPerAddr},
+		Conns: httpkit.Conns{Max: q.MaxConns, MaxPerAddr: q.MaxPerAddr, Idle: q.IdleTime},
 		Admission: admission.New(
 			admission.Config{Host: httpkit.Query.String(), Memory: int64(q.MaxBodyMemory)},
 			admission.Deps{Metrics: g.t.Registry},

@@ -52,6 +52,8 @@ type Query struct {
 	MaxConns      int `koanf:"max_connections" range:"0..1000000" help:"Open connections; one more is answered 503 and closed, unless one of an address with more is waiting for a request or its body, which is then closed instead. Each takes about 20 KB. Those of streams of flags are beside them (flags.max_streams). 0 is unlimited."`
 	MaxPerAddr    int `koanf:"max_connections_per_address" range:"0..1000000" help:"Open connections of one address, a /64 of IPv6, trusted proxies apart; one more is answered 503 and closed. 0 is unlimited."`
 
+	IdleTime time.Duration `koanf:"idle_time" range:"1s..24h" help:"How long a connection may be without a request before it is closed. Let it be longer than the load balancer in front keeps one that it does not use, which otherwise answers 502 where it sends a request meanwhile."`
+
 	Slots        int           `koanf:"slots" range:"1..1000" help:"Queries that run in ClickHouse at the same time, and connections to it."`
 	WebsiteSlots int           `koanf:"website_slots" range:"1..1000" help:"Queries of one website, or of one organization as a whole, that run at the same time; its others wait for their turn."`
 	Queue        int           `koanf:"queue" range:"250..1000000" help:"Queries that may wait, of all websites together; a request that brings more is answered 503 with Retry-After."`
@@ -83,6 +85,7 @@ type Ingest struct {
 	QueueTime   time.Duration `koanf:"queue_time" range:"0s..1m" help:"How long requests may wait for Kafka and the processor before new ones are answered 503 with Retry-After; below ingest.deadline. 0 does not look at it."`
 	MaxConns    int           `koanf:"max_connections" range:"0..1000000" help:"Open connections; one more is answered 503 and closed, unless one of an address with more is waiting for a request or its body, which is then closed instead. Each takes about 20 KB, and 10 KB more while a body arrives on it or is thrown away, beside ingest.max_memory. 0 is unlimited."`
 	MaxPerAddr  int           `koanf:"max_connections_per_address" range:"0..1000000" help:"Open connections of one address, a /64 of IPv6, trusted proxies apart; one more is answered 503 and closed. 0 is unlimited."`
+	IdleTime    time.Duration `koanf:"idle_time" range:"1s..24h" help:"How long a connection may be without a request before it is closed. Let it be longer than the load balancer in front keeps one that it does not use, which otherwise answers 502 where it sends a request meanwhile."`
 	MaxNames    int           `koanf:"max_names" range:"0..1000000" help:"Different names that the events of a website may have in a UTC day of receipt, as one edge counts them, and types that its errors may have: each is a row in every quarter of an hour of the rollups. What has one more is stored under the name (other), with its own beside it. 0 is unlimited."`
 	ClientIDs   []string      `koanf:"client_id_headers" form:"header" help:"Headers in which a page may send the website's client id instead of in the query; the first one that is sent counts. Comma-separated."`
 	PublicURL   string        `koanf:"public_url" form:"origin" empty:"ok" help:"Address under which callers reach the ingestion host, for snippets and discovery; empty means ingest.listen over http, if that is on loopback; beyond it neither host starts without."`
@@ -271,11 +274,11 @@ type Sink struct {
 	InsertTimeout time.Duration `koanf:"insert_timeout" range:"1s..5m" help:"Deadline of one insert; below half of the rebalance timeout."`
 	Session       time.Duration `koanf:"session_timeout" range:"1s..15m" help:"Silence after which the group gives a member's partitions to others."`
 	Rebalance     time.Duration `koanf:"rebalance_timeout" range:"6s..15m" help:"How long the group waits for members during a rebalance."`
-	MaxMemory     int           `koanf:"max_memory" range:"8388608..1099511627776" help:"Bytes of records held at most, as they were read or in blocks; fetching stops before that."`
+	MaxMemory     int           `koanf:"max_memory" range:"8388608..1099511627776" help:"Bytes of records held at most by the lane live, as they were read or in blocks; fetching stops before that. The lane backfill has a quarter beside that, web an eighth, clicks and exposures a sixteenth each."`
 	Connections   int           `koanf:"connections" range:"1..256" help:"Inserts that run at the same time, as far as their blocks fit into three fourteenths of sink.max_memory."`
 	Window        time.Duration `koanf:"window" range:"1m..24h" help:"How long, in record time, an eventId is remembered by the sink."`
 	WindowKeys    int           `koanf:"window_keys" range:"1000..100000000" help:"Most eventIds remembered per partition."`
-	WindowMemory  int           `koanf:"window_memory" range:"1048576..1099511627776" help:"Bytes of eventIds remembered at most, all partitions of a lane together, at 40 bytes each."`
+	WindowMemory  int           `koanf:"window_memory" range:"1048576..1099511627776" help:"Bytes of eventIds remembered at most, all partitions of the lane live together, at 40 bytes each; the lanes backfill and web have a quarter beside that each, clicks and exposures an eighth."`
 	DrainBudget   time.Duration `koanf:"drain_budget" range:"1s..10m" help:"Time to insert and commit what is in hand at shutdown."`
 
 	TombstoneAge time.Duration `koanf:"tombstone_age" range:"10ms..1m" help:"Age at which the list of what was erased is read again before anything more is stored. The query host waits for it and for sink.insert_timeout before it deletes, so it needs the same settings."`

@@ -40,8 +40,8 @@ func TestShortLinksHaveAWayInOnceTheyAreTurnedOn(t *testing.T) {
 	}
 	text := rendering.Text(on)
 	for _, want := range []string{
-		`MILLRACE_LINK_LISTEN: ":8082"`, `MILLRACE_LINK_PUBLIC_URL: "https://go.example.com"`,
-		`MILLRACE_LINK_CACHE_ENTRIES: "10000"`,
+		`{name: MILLRACE_LINK_LISTEN, value: ":8082"}`, `{name: MILLRACE_LINK_PUBLIC_URL, value: "https://go.example.com"}`,
+		`{name: MILLRACE_LINK_CACHE_ENTRIES, value: "10000"}`,
 		"{name: links, containerPort: 8082, protocol: TCP}", "{name: links, port: 80, targetPort: links, protocol: TCP}",
 		"{port: 8082, protocol: TCP}",
 	} {

@@ -2,6 +2,7 @@ package chart_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -55,6 +56,8 @@ func TestThePoliciesLetThroughWhatTheSettingsName(t *testing.T) {
 		{"nothing", `{}`, []int32{53, 5432, 6379, 9000, 9092}, nil, 0},
 		{"all", `{"config": {"billing": {"url": "https://b.example/x"}, "trace": {"endpoint": "http://otel:4318"}, "mail": {"from": "a@b.example", "smtp": {"addr": "smtp:587"}}}}`, []int32{53, 443, 587, 4318, 5432, 6379, 9000, 9092}, nil, 0},
 		{"plain", `{"config": {"billing": {"url": "http://billing/x:y"}}}`, []int32{53, 80, 5432, 6379, 9000, 9092}, nil, 0},
+		{"a resolver", `{"config": {"domains": {"resolver": "[::1]:5353"}}}`, []int32{53, 5353, 5432, 6379, 9000, 9092}, nil, 0},
+		{"a resolver at its port", `{"config": {"domains": {"resolver": "dns:53"}}}`, []int32{53, 5432, 6379, 9000, 9092}, nil, 0},
 		{"no probe", `{"config": {"probe": {"interval": "0s"}, "ingest": {"public_url": "https://in.example"}}, "networkPolicy": {"clients": [{"namespaceSelector": {}}]}}`, []int32{53, 5432, 6379, 9000, 9092}, nil, 1},
 		{"a probe from outside", `{"config": {"probe": {"interval": "1m"}, "ingest": {"public_url": "https://in.example"}, "query": {"public_url": "https://api.example:8443"}}}`, []int32{53, 443, 5432, 6379, 8443, 9000, 9092}, []int32{8080, 8081}, 0},
 		{"a probe within", `{"config": {"probe": {"interval": "1m", "ingest_url": "http://millrace-edge:8081", "query_url": "http://millrace-query:8080"}}, "networkPolicy": {"clients": [{"namespaceSelector": {}}]}}`, []int32{53, 5432, 6379, 8080, 8081, 9000, 9092}, []int32{8080, 8081}, 2},
@@ -81,5 +84,18 @@ func TestThePoliciesLetThroughWhatTheSettingsName(t *testing.T) {
 				t.Errorf("the edge is not reached from the query host, which probes it, but from %+v", from[1])
 			}
 		})
+	}
+}
+
+// A DNS answer that is too long for UDP is asked for again by TCP.
+func TestResolversAreAskedByUDPAndTCP(t *testing.T) {
+	t.Parallel()
+	objects := objectsWith(t, "air-gapped", `{"config": {"domains": {"resolver": "dns.internal.example:5353"}}}`)
+	var got []string
+	for _, port := range policy(t, objects, "millrace").Spec.Egress[0].Ports {
+		got = append(got, fmt.Sprintf("%s %d", *port.Protocol, port.Port.IntVal))
+	}
+	if want := []string{"UDP 53", "TCP 53", "UDP 5353", "TCP 5353"}; !slices.Equal(got, want) {
+		t.Errorf("pods may ask %v, want %v", got, want)
 	}
 }

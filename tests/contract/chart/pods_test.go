@@ -6,8 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/millrace/millrace/tests/contract/chart/rendering"
 )
 
 func variable(c *corev1.Container, name string) *corev1.EnvVar {
@@ -54,7 +52,7 @@ func TestEveryDaemonHasLongerToEndThanItsRequestsToBeAnswered(t *testing.T) {
 	objects := objectsOf(t, "everything") // delay 2s, grace 1m30s, and 5 s before
 	daemons := 0
 	for _, w := range workloadsOf(t, objects) {
-		if w.kind == "Job" {
+		if w.kind == "Job" || w.container().Name == "operator" {
 			continue
 		}
 		daemons++
@@ -74,17 +72,26 @@ func TestEveryDaemonHasLongerToEndThanItsRequestsToBeAnswered(t *testing.T) {
 	}
 }
 
-func TestTheRuntimeKnowsTheLimits(t *testing.T) {
+// A job's deadline deletes the pod that runs, and with it the log of a container that was started again.
+func TestAFailedAttemptOfAJobKeepsItsLog(t *testing.T) {
 	t.Parallel()
-	for _, w := range workloadsOf(t, objectsOf(t, "everything")) {
-		c := w.container()
-		if got := variable(c, "GOMEMLIMIT").Value; c.Name == "edge" && got != "966367641" { // 90 % of 1Gi
-			t.Errorf("GOMEMLIMIT of the edge is %q", got)
-		}
-		procs := variable(c, "GOMAXPROCS")
-		if limited := c.Name == "edge"; limited != (procs.ValueFrom != nil &&
-			procs.ValueFrom.ResourceFieldRef.Resource == "limits.cpu") {
-			t.Errorf("GOMAXPROCS of %s is %+v", c.Name, procs)
+	for over, want := range map[string]string{
+		`{}`: "120s", `{"jobs": {"activeDeadlineSeconds": 61}}`: "30s", `{"jobs": {"activeDeadlineSeconds": 3600}}`: "120s",
+	} {
+		for _, w := range workloadsOf(t, objectsWith(t, "minimal", over)) {
+			if w.kind != "Job" {
+				continue
+			}
+			c := w.container()
+			if w.pod.Spec.RestartPolicy != corev1.RestartPolicyNever ||
+				c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
+				t.Errorf("%s: restartPolicy %s, terminationMessagePolicy %s",
+					w.name, w.pod.Spec.RestartPolicy, c.TerminationMessagePolicy)
+			}
+			at := slices.Index(c.Args, "--wait") + 1
+			if at > 0 && c.Args[at] != want || at == 0 && c.Name != "bootstrap" {
+				t.Errorf("%s: %s runs %q, want it to wait %s", over, w.name, c.Args, want)
+			}
 		}
 	}
 }
@@ -97,49 +104,6 @@ func TestASinkIsTheMemberOfItsOrdinal(t *testing.T) {
 		if isSink != (id.ValueFrom != nil && id.ValueFrom.FieldRef.FieldPath == "metadata.name") {
 			t.Errorf("%s %s: MILLRACE_SINK_INSTANCE_ID is %+v", w.kind, w.name, id)
 		}
-	}
-}
-
-func TestSettingsAreWrittenInFull(t *testing.T) {
-	t.Parallel()
-	config := find(t, objectsOf(t, "everything"), "ConfigMap", "shop-analytics")
-	for name, want := range map[string]string{
-		"MILLRACE_KAFKA_MAX_BUFFERED_BYTES": "536870912",
-		"MILLRACE_KAFKA_BROKERS":            "kafka-0.kafka:9093,kafka-1.kafka:9093",
-		"MILLRACE_KAFKA_TLS_ENABLED":        "true",
-		"MILLRACE_SINK_DEAD_LETTER_LIMIT":   "0.05",
-		"MILLRACE_QUOTA_DEFAULT":            "100000000",
-	} {
-		if got, _, err := unstructured.NestedString(config.Object, "data", name); got != want || err != nil {
-			t.Errorf("%s is %q, %v; want %q", name, got, err, want)
-		}
-	}
-}
-
-func TestChangedSettingsRollThePods(t *testing.T) {
-	t.Parallel()
-	c, err := rendering.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sums := map[string]bool{}
-	for _, over := range []string{`{}`, `{"config": {"log": {"level": "debug"}}}`} {
-		r, err := rendering.Render(c, with(t, "minimal", over))
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects, err := rendering.Objects(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, w := range workloadsOf(t, objects) {
-			if w.kind != "Job" {
-				sums[w.pod.Annotations["checksum/config"]] = true
-			}
-		}
-	}
-	if len(sums) != 2 || sums[""] {
-		t.Errorf("two settings of the log give the checksums %v", sums)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/chartutil"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/millrace/millrace/tests/contract/chart/rendering"
 )
@@ -24,6 +25,24 @@ func with(t *testing.T, name, over string) map[string]any {
 		t.Fatal(err)
 	}
 	return chartutil.CoalesceTables(more, values)
+}
+
+// objectsWith returns what the chart makes of ci/NAME.yaml with the values of a JSON text over it.
+func objectsWith(t *testing.T, name, over string) []unstructured.Unstructured {
+	t.Helper()
+	c, err := rendering.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := rendering.Render(c, with(t, name, over))
+	if err != nil {
+		t.Fatalf("%s: %v", over, err)
+	}
+	objects, err := rendering.Objects(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
 }
 
 func TestATypoIsRejectedByItsName(t *testing.T) {

@@ -96,6 +96,74 @@ func TestRulesAreAboutTheReleasesOwnSeries(t *testing.T) {
 	}
 }
 
+// An alert that something is missing would fire for ever where it is not meant to run.
+func TestNobodyMissesWhatTheInstallationDoesNotRun(t *testing.T) {
+	t.Parallel()
+	const sinksAlone = `"config": {"ingest": {"public_url": ""}, "query": {"public_url": ""}},
+		"edge": {"enabled": false}, "query": {"enabled": false}, `
+	missing := []any{"MillraceEdgeAbsent", "MillraceSinkAbsent", "MillraceTopicNotRead", "MillraceQueryAbsent"}
+	for _, tt := range []struct {
+		name, file, over, more string
+		want                   []any
+	}{
+		{"all", "minimal", "", "", missing},
+		{"sinks alone", "minimal", sinksAlone, "", missing[1:3]},
+		{"sinks elsewhere", "minimal", `"sink": {"enabled": false}, `, "", []any{missing[0], missing[3]}},
+		{"sinks alone, and hosts elsewhere", "minimal", sinksAlone, `, "namespaces": ["hosts"]`, missing},
+		{"all in one", "standalone", `"edge": {"enabled": false}, `, "", missing},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			rules := rulesOf(t, objectsWith(t, tt.file,
+				`{`+tt.over+`"metrics": {"prometheusRule": {"enabled": true`+tt.more+`}}}`))
+			if len(rules) < 100 {
+				t.Errorf("there are %d rules", len(rules))
+			}
+			var got []any
+			for _, rule := range rules {
+				if slices.Contains(missing, rule["alert"]) {
+					got = append(got, rule["alert"])
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("the rules miss %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// Daemons of one installation may be in several namespaces, released apart.
+func TestRulesAreAboutEveryNamespaceOfAnInstallation(t *testing.T) {
+	t.Parallel()
+	const of = `{namespace=~"analytics|hosts"`
+	objects := objectsWith(t, "production",
+		`{"metrics": {"prometheusRule": {"enabled": true, "namespaces": ["analytics", "hosts"]}}}`)
+	for _, rule := range rulesOf(t, objects) {
+		expr := rule["expr"].(string)
+		for _, at := range series.FindAllStringIndex(expr, -1) {
+			if !strings.HasPrefix(expr[at[1]:], of) {
+				t.Errorf("%v asks for %s", cmp.Or(rule["alert"], rule["record"]), expr[at[0]:])
+			}
+		}
+		// What a rule records is one of the series that others ask for.
+		if labels := rule["labels"].(map[string]any); labels["namespace"] != rendering.Namespace {
+			t.Errorf("%v has the labels %v", cmp.Or(rule["alert"], rule["record"]), labels)
+		}
+	}
+	const scaler = of + `,horizontalpodautoscaler=~"millrace-edge|.*millrace.*-edge"}`
+	if expr := exprOf(t, objects, "MillraceAutoscalerAtMax"); strings.Count(expr, scaler) != 2 {
+		t.Errorf("the alert on the autoscaler asks %s", expr)
+	}
+	c, err := rendering.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rendering.Render(c, with(t, "minimal",
+		`{"metrics": {"prometheusRule": {"namespaces": [".*"]}}}`)); err == nil {
+		t.Error("a pattern is taken for a namespace")
+	}
+}
+
 // exprOf returns the expression of an alert.
 func exprOf(t *testing.T, objects []unstructured.Unstructured, alert string) string {
 	t.Helper()

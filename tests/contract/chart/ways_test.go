@@ -65,3 +65,32 @@ func TestWaysInGiveUpAfterTheHosts(t *testing.T) {
 		}
 	}
 }
+
+// A request that a load balancer sends while the host closes a connection that neither uses is
+// answered 502.
+func TestHostsKeepConnectionsForLongerThanTheLoadBalancer(t *testing.T) {
+	t.Parallel()
+	const ways = `"edge": {"enabled": true, "hosts": ["in"]}, "query": {"enabled": true, "hosts": ["api"]}`
+	for _, tt := range []struct{ over, ingest, query string }{ // empty: as by default, 100 s
+		{`{"ingress": {"controller": "nginx", ` + ways + `}}`, "", ""},
+		{`{"ingress": {"controller": "alb"}}`, "", ""},
+		{`{"ingress": {"controller": "alb", ` + ways + `}}`, "", "1820s"},
+		{
+			`{"ingress": {"controller": "alb", ` + ways + `}, "config": {
+				"ingest": {"deadline": "51s"}, "query": {"export": {"deadline": "24h"}}}}`, "101s", "4015s",
+		},
+		{
+			`{"ingress": {"controller": "alb", ` + ways + `}, "config": {
+				"ingest": {"deadline": "50s"}, "query": {"idle_time": "2h"}}}`, "", "2h",
+		},
+	} {
+		for _, w := range workloadsOf(t, objectsWith(t, "minimal", tt.over)) {
+			ingest := variable(w.container(), "MILLRACE_INGEST_IDLE_TIME").Value
+			query := variable(w.container(), "MILLRACE_QUERY_IDLE_TIME").Value
+			if ingest != tt.ingest || query != tt.query {
+				t.Errorf("%s: connections of %s are kept for %q and %q, want %q and %q",
+					tt.over, w.name, ingest, query, tt.ingest, tt.query)
+			}
+		}
+	}
+}

@@ -47,7 +47,7 @@ func deploy(
 	objects := manifests()
 	kube.apply(t, objects)
 	for _, job := range jobs(objects) {
-		run(t, kube, job, job.settings(t, objects, here))
+		run(t, kube, job, job.settings(t, here))
 	}
 	ingest, query := testkit.FreeAddr(t), testkit.FreeAddr(t)
 	here.settings["INGEST_LISTEN"], here.settings["QUERY_LISTEN"] = ingest, query
@@ -55,7 +55,7 @@ func deploy(
 	var processes []*harness.Process
 	for _, o := range ofKind(objects, "Deployment", "StatefulSet") {
 		program := filepath.Base(o.Spec.Template.Spec.Containers[0].Command[0])
-		settings := o.settings(t, objects, here)
+		settings := o.settings(t, here)
 		delete(settings, "ADMIN_LISTEN") // each process has one of its own
 		p := harness.NewProcess(t, program, nil, settings)
 		p.Launch(t)

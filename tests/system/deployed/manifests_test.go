@@ -26,7 +26,6 @@ type object struct {
 		Name        string
 		Annotations map[string]string
 	}
-	Data map[string]string
 	Spec struct {
 		Template struct {
 			Spec struct {
@@ -51,9 +50,6 @@ type container struct {
 			} `yaml:"fieldRef"`
 		} `yaml:"valueFrom"`
 	}
-	EnvFrom []struct {
-		ConfigMapRef struct{ Name string } `yaml:"configMapRef"`
-	} `yaml:"envFrom"`
 	VolumeMounts []struct {
 		Name      string
 		MountPath string `yaml:"mountPath"`
@@ -158,24 +154,14 @@ func jobs(objects []object) []object {
 
 // settings returns the variables of a pod's program without the prefix MILLRACE_,
 // with those that this machine decides in place of the manifest's.
-func (o *object) settings(t *testing.T, objects []object, here machine) map[string]string {
+func (o *object) settings(t *testing.T, here machine) map[string]string {
 	t.Helper()
 	c := o.Spec.Template.Spec.Containers[0]
 	env := map[string]string{}
-	for _, from := range c.EnvFrom {
-		i := slices.IndexFunc(objects,
-			func(o object) bool { return o.Kind == "ConfigMap" && o.Metadata.Name == from.ConfigMapRef.Name })
-		if i < 0 {
-			t.Fatalf("%s takes its settings from %s, which is not there", c.Name, from.ConfigMapRef.Name)
-		}
-		for name, value := range objects[i].Data {
-			env[strings.TrimPrefix(name, "MILLRACE_")] = value
-		}
-	}
 	for _, e := range c.Env {
 		name, ours := strings.CutPrefix(e.Name, "MILLRACE_")
 		_, replaced := here.settings[name]
-		value := e.Value
+		value := strings.ReplaceAll(e.Value, "$$", "$") // as the kubelet does
 		switch {
 		case !ours:
 			continue

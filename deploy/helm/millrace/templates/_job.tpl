@@ -1,7 +1,7 @@
 {{/* A job: root, component, args, and optionally hook, weight, account, mountToken. */}}
 {{- define "millrace.job" -}}
 {{- $jobs := .root.Values.jobs }}
-{{- $this := merge (dict "values" $jobs "job" true) . }}
+{{- $this := merge (dict "values" $jobs) . }}
 apiVersion: batch/v1
 kind: Job
 metadata:
@@ -14,43 +14,54 @@ spec:
     metadata:
       {{- include "millrace.podMetadata" $this | nindent 6 }}
     spec:
-      serviceAccountName: {{ .account }}
-      automountServiceAccountToken: {{ default false .token }}
-      {{- include "millrace.placement" $this | nindent 6 }}
-      restartPolicy: OnFailure
-      containers:
-        - name: {{ .component }}
-          image: {{ include "millrace.image" (dict "root" .root "image" .root.Values.image) }}
-          imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-          command: [/usr/local/bin/millrace]
-          args:
-            {{- toYaml .args | nindent 12 }}
-          env:
-            {{- include "millrace.runtimeEnv" (dict "root" .root "resources" $jobs.resources "container" .component) | nindent 12 }}
-            {{- range $name, $value := include "millrace.settings" .root | fromYaml }}
-            - {name: {{ $name }}, value: {{ $value | quote }}}
-            {{- end }}
-            {{- include "millrace.secretEnv" .root | nindent 12 }}
-            {{- with $jobs.extraEnv }}
-            {{- toYaml . | nindent 12 }}
-            {{- end }}
-          resources:
-            {{- toYaml $jobs.resources | nindent 12 }}
-          securityContext:
-            {{- toYaml .root.Values.securityContext | nindent 12 }}
-          volumeMounts:
-            - {name: tmp, mountPath: /tmp}
-            {{- include "millrace.fileMounts" .root | nindent 12 }}
-            {{- with $jobs.extraVolumeMounts }}
-            {{- toYaml . | nindent 12 }}
-            {{- end }}
-      volumes:
-        - name: tmp
-          emptyDir: {}
-        {{- include "millrace.fileVolumes" .root | nindent 8 }}
-        {{- with $jobs.extraVolumes }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+      {{- /* A container that is started again takes the log of its failure along with its pod when the job gives up. */}}
+      {{- include "millrace.command" (merge (dict "restartPolicy" "Never") $this) | nindent 6 }}
+{{- end -}}
+
+{{/* The pod of a command of millrace: root, component, args, values, account, restartPolicy, and optionally token. */}}
+{{- define "millrace.command" -}}
+serviceAccountName: {{ .account }}
+automountServiceAccountToken: {{ default false .token }}
+{{ include "millrace.placement" . }}
+restartPolicy: {{ .restartPolicy }}
+containers:
+  - name: {{ .component }}
+    image: {{ include "millrace.image" (dict "root" .root "image" .root.Values.image) }}
+    imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+    terminationMessagePolicy: FallbackToLogsOnError
+    command: [/usr/local/bin/millrace]
+    args:
+      {{- toYaml .args | nindent 6 }}
+    env:
+      {{- include "millrace.runtimeEnv" (dict "root" .root "resources" .values.resources "container" .component) | nindent 6 }}
+      {{- include "millrace.settingsEnv" (dict "root" .root "over" .values.extraEnv) | nindent 6 }}
+      {{- include "millrace.secretEnv" .root | nindent 6 }}
+      {{- with .values.extraEnv }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+    resources:
+      {{- toYaml .values.resources | nindent 6 }}
+    securityContext:
+      {{- toYaml .root.Values.securityContext | nindent 6 }}
+    volumeMounts:
+      - {name: tmp, mountPath: /tmp}
+      {{- include "millrace.fileMounts" .root | nindent 6 }}
+      {{- with .values.extraVolumeMounts }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+volumes:
+  - name: tmp
+    emptyDir: {}
+  {{- include "millrace.fileVolumes" .root | nindent 2 }}
+  {{- with .values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end -}}
+
+{{/* How long a job waits for servers: half of its deadline at most, so that an attempt ends by itself and its log
+stays, for Kubernetes deletes the pod that runs at the deadline. */}}
+{{- define "millrace.jobWait" -}}
+{{- printf "%ds" (min 120 (div .Values.jobs.activeDeadlineSeconds 2)) -}}
 {{- end -}}
 
 {{/* The account of the jobs that run before the release's own is made. */}}

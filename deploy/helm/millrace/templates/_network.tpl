@@ -37,8 +37,23 @@ spec:
       {{- include "millrace.selector" . | nindent 6 }}
 {{- end -}}
 
-{{/* What a controller must be told so that large bodies and slow answers pass; seconds is the longest answer,
-of which an ALB bears no more than 4000 without a byte. */}}
+{{/* Seconds of the longest answer of a host: edge, which has 30 s for what comes before and after the wait for Kafka, or
+query; root and component. */}}
+{{- define "millrace.longest" -}}
+{{- if eq .component "edge" -}}
+{{- add 35 (include "millrace.seconds" (dig "ingest" "deadline" "5s" .root.Values.config)) -}}
+{{- else -}}
+{{- add 5 (include "millrace.seconds" (dig "query" "export" "deadline" "30m" .root.Values.config)) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Seconds for which an ALB bears an answer without a byte, and keeps a connection that it does not use: it takes no
+more than 4000. Hosts keep connections for longer than that, see millrace.settings. */}}
+{{- define "millrace.albTimeout" -}}
+{{- min 4000 (include "millrace.longest" .) -}}
+{{- end -}}
+
+{{/* What a controller must be told so that large bodies and slow answers pass; seconds is the longest answer. */}}
 {{- define "millrace.recipe" -}}
 {{- if eq .controller "nginx" }}
 nginx.ingress.kubernetes.io/proxy-body-size: 64m

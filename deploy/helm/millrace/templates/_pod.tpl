@@ -46,9 +46,6 @@ labels:
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- $annotations := merge (dict) .values.podAnnotations .root.Values.commonAnnotations }}
-{{- if not .job }}
-{{- $_ := set $annotations "checksum/config" (include "millrace.settings" .root | sha256sum) }}
-{{- end }}
 {{- with $annotations }}
 annotations:
   {{- toYaml . | nindent 2 }}
@@ -130,11 +127,9 @@ containers:
     image: {{ include "millrace.image" (dict "root" .root "image" .root.Values.image) }}
     imagePullPolicy: {{ .root.Values.image.pullPolicy }}
     command: [/usr/local/bin/{{ .program }}]
-    envFrom:
-      - configMapRef:
-          name: {{ include "millrace.fullname" .root }}
     env:
       {{- include "millrace.runtimeEnv" (dict "root" .root "resources" .values.resources "container" .component) | nindent 6 }}
+      {{- include "millrace.settingsEnv" (dict "root" .root "over" .values.extraEnv) | nindent 6 }}
       {{- include "millrace.secretEnv" .root | nindent 6 }}
       {{- with .env }}
       {{- toYaml . | nindent 6 }}

@@ -42,7 +42,28 @@ MILLRACE_INGEST_PUBLIC_URL: http://127.0.0.1:8081
 MILLRACE_QUERY_PUBLIC_URL: http://127.0.0.1:8080
 {{- end }}
 {{- end }}
+{{- range $host, $component := dict "ingest" "edge" "query" "query" }}
+{{- $idle := include "millrace.albTimeout" (dict "root" $ "component" $component) | int | add 15 }}
+{{- if and (eq $.Values.ingress.controller "alb") (get $.Values.ingress $component).enabled (gt $idle 100) (not (dig $host "idle_time" "" $.Values.config)) }}
+MILLRACE_{{ upper $host }}_IDLE_TIME: {{ printf "%vs" $idle }}
+{{- end }}
+{{- end }}
 {{- include "millrace.flatten" (dict "prefix" "MILLRACE" "values" .Values.config) }}
+{{- end -}}
+
+{{/* env entries of the settings, for root, but for those that an entry in over replaces, since Kubernetes merges the list
+by name. They stand in the pod: out of an object of their own, which an upgrade changes, a pod of the version before
+would take a setting that it does not know, and end. Kubernetes reads a dollar sign that stands twice as one. */}}
+{{- define "millrace.settingsEnv" -}}
+{{- $over := dict }}
+{{- range .over }}
+{{- $_ := set $over .name true }}
+{{- end }}
+{{- range $name, $value := include "millrace.settings" .root | fromYaml }}
+{{- if not (hasKey $over $name) }}
+- {name: {{ $name }}, value: {{ $value | replace "$" "$$" | quote }}}
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{/* The references in a tree of secrets or files: {references: [{path: a.b.c, …}]}. */}}
