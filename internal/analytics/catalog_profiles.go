@@ -39,6 +39,7 @@ var (
 // visitor or of a user.
 var whose = []Field{{
 	Name: "anonymous_id", Doc: "An anonymous id as stored, or the caller's own user id.", expr: "v",
+	reads: []string{"aliases"},
 	within: func(SubjectKind) string {
 		return "(arrayExists(v -> {match}, [e.anonymous_id, e.profile]) OR e.profile != '' AND e.profile IN (" +
 			"SELECT user FROM (SELECT a.anonymous_id AS v, a.profile_id AS user FROM aliases AS a FINAL WHERE a.owner_id = " +
@@ -66,7 +67,7 @@ func ofThosePeople(profile string) string {
 func namesOfPeople(more string) string {
 	return `(
     SELECT t.profile_id AS id, anyIf(` + traitText + `, t.trait = 'display_name') AS display, anyIf(` + traitText +
-	`, t.trait = 'name') AS name,
+		`, t.trait = 'name') AS name,
         anyIf(` + traitText + `, t.trait = 'email') AS email
     FROM profile_traits AS t FINAL
     WHERE t.owner_id = {owner:String}

@@ -143,7 +143,11 @@ func (p *Plan) addMeasures(group []asked) {
 		}
 	}
 	q.typ = &merged
-	p.add(q.statement(), outputs...)
+	s := q.statement()
+	for _, a := range group {
+		s.Tables = distinct(append(s.Tables, a.q.tablesRead()...))
+	}
+	p.add(s, outputs...)
 }
 
 // columnsOf picks the columns of a type out of a wider result, by their names.
