@@ -67,7 +67,7 @@ func ofThosePeople(profile string) string {
 func namesOfPeople(more string) string {
 	return `(
     SELECT t.profile_id AS id, anyIf(` + traitText + `, t.trait = 'display_name') AS display, anyIf(` + traitText +
-		`, t.trait = 'name') AS name,
+	`, t.trait = 'name') AS name,
         anyIf(` + traitText + `, t.trait = 'email') AS email
     FROM profile_traits AS t FINAL
     WHERE t.owner_id = {owner:String}
