@@ -67,7 +67,8 @@ func checkTables(t *testing.T, name, body string, env Environment) {
 	for i := range plans[0].Statements {
 		s := &plans[0].Statements[i]
 		if diff := cmp.Diff(tablesIn(s.SQL), sorted(slices.Clone(s.Tables))); diff != "" {
-			t.Errorf("%s, %s %s of kind %d: tables of the SQL (-), and told (+):\n%s", s.Type.Name, name, s.Source, env.Subject.Kind, diff)
+			t.Errorf("%s, %s from %s of kind %d: tables of the SQL (-), and told (+):\n%s",
+				s.Type.Name, name, s.Source, env.Subject.Kind, diff)
 		}
 	}
 }
