@@ -1,17 +1,11 @@
 package analytics
 
 import (
-	_ "embed"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 )
-
-// ianaZones lists every time zone there is.
-//
-//go:embed testdata/zones.txt
-var ianaZones string
 
 // Whatever a zone does to its clocks, the buckets of a range follow each other from
 // its start, none is empty, and each is as long as its label says.

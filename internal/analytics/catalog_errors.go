@@ -133,7 +133,7 @@ var errorTypes = []Type{
 		Rollup: overShape(failures, "e.name", failureColumns),
 	},
 	{
-		Name: "error_summary", Subjects: Website | Organization, Table: "errors",
+		Name: "error_summary", Subjects: Website | Organization, Table: "errors", Reads: inEvents,
 		Title: "Error summary", Category: "Errors", Tags: []string{"errors", "overview"}, Visualization: "metric",
 		Description: "Errors of the range, their types, and the visitors and sessions that had them.",
 		Columns: []Column{

@@ -9,7 +9,7 @@ const notRejected = "'accepted', 'bot', 'excluded', 'declined', 'duplicate', 'de
 // perOutcome is a row per owner, moment and outcome: what the edges counted,
 // by the minute, and what the sink's ledger says about records that are no rows, by
 // the hour. Counts about the counts themselves are nobody's business.
-var perOutcome = &Source{Tables: []string{"ingestion_1m", "unstored_1h"}, Build: func(q *query) string {
+var perOutcome = &Source{Tables: []string{"unstored_1h"}, Build: func(q *query) string {
 	subject, owned := ownerPredicates[Website], ownerPredicates[Website]
 	if q.subject.Kind == Organization { // the ledger knows owners alone
 		subject = sentFor
@@ -46,7 +46,7 @@ func outcomeColumn(name, label, outcome, description, example string) Column {
 
 var ingestionTypes = []Type{
 	{
-		Name: "ingestion_health", Subjects: Website | Organization,
+		Name: "ingestion_health", Subjects: Website | Organization, Table: "ingestion_1m",
 		Title: "Ingestion health", Category: "Ingestion", Tags: []string{"ingestion"}, Visualization: "table",
 		Description: "What became of the events that were sent, per website and hour of receipt, latest first.",
 		Columns: []Column{

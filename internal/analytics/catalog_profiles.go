@@ -39,6 +39,7 @@ var (
 // visitor or of a user.
 var whose = []Field{{
 	Name: "anonymous_id", Doc: "An anonymous id as stored, or the caller's own user id.", expr: "v",
+	reads: []string{"aliases"},
 	within: func(SubjectKind) string {
 		return "(arrayExists(v -> {match}, [e.anonymous_id, e.profile]) OR e.profile != '' AND e.profile IN (" +
 			"SELECT user FROM (SELECT a.anonymous_id AS v, a.profile_id AS user FROM aliases AS a FINAL WHERE a.owner_id = " +

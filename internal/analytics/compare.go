@@ -118,8 +118,8 @@ func (c *compiler) compareRange(rng Range, t *Type, g Granularity) (Range, []Buc
 	before, asked := rng.previous(), c.request.Compare
 	if asked.StartDate != "" || asked.EndDate != "" {
 		problems := len(c.problems)
-		before.Start = c.bound("", "", "compare.startDate", asked.StartDate, time.Time{}, false, parseStart)
-		before.End = c.bound("", "", "compare.endDate", asked.EndDate, time.Time{}, false, parseEnd)
+		before.Start = c.bound(&bound{field: "compare.startDate", given: asked.StartDate, parse: parseStart})
+		before.End = c.bound(&bound{field: "compare.endDate", given: asked.EndDate, parse: parseEnd})
 		if len(c.problems) > problems {
 			return before, nil, false
 		}

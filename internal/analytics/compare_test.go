@@ -121,3 +121,21 @@ func TestAComparisonPlansBothRanges(t *testing.T) {
 		}
 	}
 }
+
+// What is read of the range before may reach farther than what it is compared with.
+func TestTheRangeBeforeIsToldAsItWasAskedFor(t *testing.T) {
+	t.Parallel()
+	plans, err := compileBody(t, `{"parameters":[{"name":"identified_profile_retention","activation_event":"a",
+		"return_event":"b","horizon_days":7,"observation_end":"2026-03-30"}],"startDate":"2026-03-02","endDate":"2026-03-03",
+		"compare":"previous_period"}`, websiteEnv())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, s := plans[0].Outputs[0], plans[0].Statements[0]
+	if got := o.Previous.End.Format(time.DateOnly); got != "2026-03-02" {
+		t.Errorf("it ends %s, want 2026-03-02", got)
+	}
+	if got := s.Range.End.Format(time.DateOnly); got != "2026-03-31" {
+		t.Errorf("what is read ends %s, want 2026-03-31", got)
+	}
+}

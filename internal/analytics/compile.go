@@ -153,7 +153,8 @@ func (c *compiler) plan() Plan {
 			q := newQuery(t, r, given[i], c.env.Subject, rng, buckets)
 			q.plan = q.choose(&c.env)
 			if r.Compare != nil {
-				q.stepped, q.earlier, o.Columns, o.Previous = true, earlier, slices.Concat(t.Columns, compareColumns), &earlier.rng
+				previous := earlier.rng // as it was asked for: what is read may end later
+				q.stepped, q.earlier, o.Columns, o.Previous = true, earlier, slices.Concat(t.Columns, compareColumns), &previous
 			}
 			questions = append(questions, asked{q, len(p.Outputs)})
 		}
@@ -272,31 +273,16 @@ func (c *compiler) checkSort(types []*Type) {
 // a series. ok is false when a problem was found.
 func (c *compiler) rangeOf(i int, t *Type) (Range, []Bucket, bool) {
 	before := len(c.problems)
-	rng := Range{Zone: c.zone}
-	if t != nil && t.ownRange() {
-		c.granularity(&c.request.Parameters[i], fmt.Sprintf("parameters[%d]", i), t)
+	own := t != nil && t.ownRange()
+	rng, ok := c.named(i, own)
+	if !ok {
+		return rng, nil, false
+	}
+	g := c.granularity(&c.request.Parameters[i], fmt.Sprintf("parameters[%d]", i), t)
+	if own {
 		rng = t.rangeAt(c.env.Now, c.zone)
 		return rng, rng.Buckets(Minutely), len(c.problems) == before
 	}
-	r := c.request
-	p, at := &r.Parameters[i], fmt.Sprintf("parameters[%d]", i)
-	preset, isPreset := Range{}, false
-	if r.Preset != "" {
-		if preset, isPreset = PresetRange(r.Preset, c.env.Now, c.zone); !isPreset {
-			c.once("preset", "unknown_preset", "Invalid date preset: "+echo(r.Preset), presetSuggestion())
-			return rng, nil, false
-		}
-	}
-	rng.Start = c.bound(at+".start_date", p.StartDate, "startDate", r.StartDate, preset.Start, isPreset, parseStart)
-	rng.End = c.bound(at+".end_date", p.EndDate, "endDate", r.EndDate, preset.End, isPreset, parseEnd)
-	if len(c.problems) > before || rng.Start.IsZero() || rng.End.IsZero() {
-		return rng, nil, false
-	}
-	if !rng.Start.Before(rng.End) {
-		c.once("endDate", "empty_range", "endDate must not be before startDate", "")
-		return rng, nil, false
-	}
-	g := c.granularity(p, at, t)
 	if t == nil || !t.Series || len(c.problems) > before {
 		return rng, nil, len(c.problems) == before
 	}
@@ -305,29 +291,6 @@ func (c *compiler) rangeOf(i int, t *Type) (Range, []Bucket, bool) {
 		return rng, nil, false
 	}
 	return rng, rng.Buckets(g), true
-}
-
-// bound reads one end of a range: the parameter's own, else the preset's, else
-// the request's.
-func (c *compiler) bound(
-	ownField, own, field, given string, preset time.Time, isPreset bool,
-	parse func(string, *time.Location) (time.Time, bool),
-) time.Time {
-	switch {
-	case own != "":
-		field, given = ownField, own
-	case isPreset:
-		return preset
-	case given == "":
-		c.once(field, "required", "Either "+field+" or preset is required", "")
-		return time.Time{}
-	}
-	t, ok := parse(given, c.zone)
-	if !ok {
-		c.once(field, "invalid_date", "Invalid date: "+echo(given)+". Could not parse as a valid date", "")
-		return time.Time{}
-	}
-	return t
 }
 
 // once adds a problem of the request that several parameters may run into.

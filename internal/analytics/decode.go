@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/valyala/fastjson"
@@ -126,6 +127,7 @@ func (d *decoder) open(prefix string, v *fastjson.Value, table fields, other fun
 
 func (d *decoder) request(prefix string, v *fastjson.Value) Request {
 	var r Request
+	zone := d.single(d.text(&r.TimeZone))
 	d.object(prefix, v, fields{
 		"id": d.label(&r.ID),
 		"parameters": d.array(func(at string, v *fastjson.Value) {
@@ -135,8 +137,8 @@ func (d *decoder) request(prefix string, v *fastjson.Value) Request {
 		"startDate":   d.text(&r.StartDate),
 		"endDate":     d.text(&r.EndDate),
 		"preset":      d.text(&r.Preset),
-		"timeZone":    d.text(&r.TimeZone),
-		"timezone":    d.text(&r.TimeZone),
+		"timeZone":    zone,
+		"timezone":    zone,
 		"granularity": d.text(&r.Granularity),
 		"filters":     d.filters(&r.Filters, 1),
 		"groupBy":     d.texts(&r.GroupBy),
@@ -192,6 +194,19 @@ func (d *decoder) compare(to **Compare) func(string, *fastjson.Value) {
 				problem(at, "wrong_type", at+" must be '"+PreviousPeriod+"' or an object with startDate and endDate", ""))
 		}
 		*to = c
+	}
+}
+
+// single reads a field that has several names, under one of them.
+func (d *decoder) single(read func(string, *fastjson.Value)) func(string, *fastjson.Value) {
+	given := false
+	return func(at string, v *fastjson.Value) {
+		if given {
+			d.add(at, "duplicate", at[strings.LastIndexByte(at, '.')+1:]+" is given twice")
+			return
+		}
+		given = true
+		read(at, v)
 	}
 }
 

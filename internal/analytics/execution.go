@@ -62,8 +62,12 @@ func (e *Engine) Prepare(ctx context.Context, plans []Plan, wants Freshness) *Ex
 		x.runs[i] = make([]run, len(plans[i].Statements))
 		for j := range plans[i].Statements {
 			r := &x.runs[i][j]
-			if r.statement = &plans[i].Statements[j]; e.versions != nil && !r.statement.Volatile &&
-				wants != (Freshness{NoRead: true, NoStore: true}) {
+			r.statement = &plans[i].Statements[j]
+			switch {
+			case r.statement.Empty:
+				r.stamped, r.key = !r.statement.Volatile, keyOf(r.statement, 0)
+				r.known, r.table = true, &Table{}
+			case e.versions != nil && !r.statement.Volatile && wants != (Freshness{NoRead: true, NoStore: true}):
 				g.Go(func() error {
 					x.stamp(ctx, r)
 					return nil
@@ -145,6 +149,8 @@ func (x *Execution) sort() (fresh []*run, joins map[*run]*flight, same map[*run]
 		for j := range x.runs[i] {
 			r := &x.runs[i][j]
 			switch {
+			case r.known:
+				continue
 			case !r.stamped:
 				r.key = keyOf(r.statement, 0) // within this request
 				count.bypass.Inc()

@@ -40,6 +40,8 @@ type Field struct {
 	// within is the predicate that holds for an event when {match} holds for one of
 	// the rows that belong to it elsewhere; empty where expr is about the event.
 	within func(SubjectKind) string
+	// reads are the tables of within.
+	reads []string
 }
 
 // The tables of events of several kinds.
@@ -175,7 +177,7 @@ var Fields = []Field{
 		Name: "trait:" + keyMark, Doc: "What is known of the user under a key: of profile_id, else of whom anonymous_id is.",
 		Kind:     ValueField,
 		Personal: true,
-		expr:     traitText, set: "true", within: ofUser,
+		expr:     traitText, set: "true", within: ofUser, reads: []string{"profile_traits", "aliases"},
 	},
 }
 

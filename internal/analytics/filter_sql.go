@@ -87,7 +87,7 @@ func (w *filterWriter) positive(name string, f *Filter, op *Operator) string {
 	if field.within == nil {
 		return sql
 	}
-	w.read("profile_traits", "aliases")
+	w.read(field.reads...)
 	if w.subject == Organization {
 		w.read("usage_1d")
 	}

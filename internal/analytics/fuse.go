@@ -19,6 +19,7 @@ type asked struct {
 
 // fuse adds the statements of a plan's questions, as few as can be.
 func (p *Plan) fuse(questions []asked) {
+	questions = p.addEmpty(questions)
 	var views []asked
 	for _, a := range questions {
 		if a.q.fusable() && a.q.isBreakdown() {
@@ -66,6 +67,20 @@ func (p *Plan) fuse(questions []asked) {
 			p.addMeasures(group)
 		}
 	}
+}
+
+// addEmpty adds the statements that have no rows, each for itself, and returns the other
+// questions.
+func (p *Plan) addEmpty(questions []asked) []asked {
+	var others []asked
+	for _, a := range questions {
+		if a.q.beyond() {
+			p.add(a.q.statement(), a.output)
+		} else {
+			others = append(others, a)
+		}
+	}
+	return others
 }
 
 func (p *Plan) add(s Statement, outputs ...int) {
@@ -143,7 +158,11 @@ func (p *Plan) addMeasures(group []asked) {
 		}
 	}
 	q.typ = &merged
-	p.add(q.statement(), outputs...)
+	s := q.statement()
+	for _, a := range group {
+		s.Tables = distinct(append(s.Tables, a.q.tablesRead()...))
+	}
+	p.add(s, outputs...)
 }
 
 // columnsOf picks the columns of a type out of a wider result, by their names.

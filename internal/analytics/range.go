@@ -91,5 +91,14 @@ func (r Range) and(other Range) Range {
 	return r
 }
 
-// atMost reports whether the range is no longer than that many days of its zone.
-func (r Range) atMost(days int) bool { return !r.End.After(r.Start.In(r.Zone).AddDate(0, 0, days)) }
+// atMost reports whether the range is no longer than that many days of its zone: whole
+// ones from the start of a day, which is not always midnight, else to the same time of day.
+func (r Range) atMost(days int) bool {
+	start := r.Start.In(r.Zone)
+	end := start.AddDate(0, 0, days)
+	if start.Equal(firstOf(start)) {
+		y, m, d := start.Date()
+		end = startOfDay(y, m, d+days, r.Zone)
+	}
+	return !r.End.After(end)
+}

@@ -2,6 +2,8 @@ package analytics
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -218,5 +220,57 @@ func TestAParametersOwnRangeWinsOverTheRequests(t *testing.T) {
 	want := []string{"summary 2026-03-01 2026-04-01", "before 2026-02-01 2026-02-03", "summary 2026-03-15 2026-04-01"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ranges (-want +got):\n%s", diff)
+	}
+}
+
+// The days of a limit end where the day after them begins, which is not at midnight where
+// clocks go forward then.
+func TestALimitOfDaysEndsWhereTheNextDayBegins(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		zone, from, last, beyond string
+		granularity              Granularity
+	}{
+		{"Atlantic/Azores", "2026-02-27", "2026-03-28", "2026-03-29", Hourly},
+		{"Atlantic/Azores", "2026-03-28", "2026-03-28", "2026-03-29", Minutely},
+		{"Atlantic/Azores", "2026-03-29", "2026-03-29", "2026-03-30T00:00:00.001", Minutely},
+		{"America/Havana", "2026-02-06", "2026-03-07", "2026-03-08", Hourly},
+		{"America/Havana", "2026-03-08", "2026-04-06", "2026-04-07T00:00:00.001", Hourly},
+		{"Africa/Cairo", "2026-04-23", "2026-04-23", "2026-04-24T01:00:00.001", Minutely},
+		{"Pacific/Apia", "2011-12-29", "2011-12-29", "2011-12-31", Minutely},
+		{"Europe/Berlin", "2026-03-28T10:00", "2026-03-29T10:00", "2026-03-29T10:00:00.001", Minutely},
+		{"UTC", "2026-03-01", "2026-03-30", "2026-03-31", Hourly},
+	} {
+		z := zone(t, tc.zone)
+		start, _ := parseStart(tc.from, z)
+		for _, end := range []string{tc.last, tc.beyond} {
+			to, _ := parseEnd(end, z)
+			if got := (Range{start, to, z}).atMost(tc.granularity.MaxDays()); got != (end == tc.last) {
+				t.Errorf("%s, %s to %s by the %s: within the limit is %v", tc.zone, tc.from, end, tc.granularity, got)
+			}
+		}
+	}
+}
+
+// What the machine has besides are files, not zones; and a zone has one spelling.
+func TestZonesAreThoseThatIANALists(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"localtime", "posixrules", "Factory", "Local", "local", "posix/Europe/Berlin", "right/Europe/Berlin", "right/UTC",
+		"./UTC", "Europe//Berlin", "Europe/./Berlin", "Europe/Berlin/", "/Europe/Berlin", "europe/berlin", "Europe", " UTC",
+		"Europe/Berlin\n", "zone.tab", "Europe/Berlin\x00", "../zoneinfo/UTC", "Africa/Abidjan\nAfrica/Accra",
+	} {
+		if z, err := LoadZone(name); err == nil {
+			t.Errorf("%q is the zone %v", name, z)
+		}
+	}
+	names := strings.Fields(ianaZones)
+	if !slices.IsSorted(names) || len(names) != len(zoneNames()) {
+		t.Errorf("%d names of zones, %d of them different", len(names), len(zoneNames()))
+	}
+	for _, name := range append(names, "") {
+		if _, err := LoadZone(name); err != nil {
+			t.Errorf("%q is no zone: %v", name, err)
+		}
 	}
 }

@@ -133,7 +133,7 @@ func (q *query) anew(s *shape) string {
 	for _, k := range s.keys {
 		by = append(by, k.name)
 	}
-	return selectSQL(s.columns(q.plan.slotOfEvent(s), true)) + "\nFROM " + cmp.Or(s.of, tableEvents) +
+	return selectSQL(s.columns(q.plan.slotOfEvent(s), true)) + "\nFROM " + s.counts() +
 		" AS e FINAL\nWHERE " + strings.Join(conditions, "\n  AND ") + "\nGROUP BY " + strings.Join(by, ", ")
 }
 
@@ -164,25 +164,37 @@ func (s *shape) columns(slot string, ofEvents bool) []Column {
 // slotBucket is the start of the bucket of a shape's row.
 const slotBucket = "roundDown(toUnixTimestamp(e.slot), {buckets:" + typeSeconds + "})"
 
-// tablesRead are those that a question's response is made of.
+// tablesRead are those that a question's response is made of, each once.
 func (q *query) tablesRead() []string {
-	if !q.plan.rollup {
-		return append(q.typ.tables(), q.kept.tables...)
+	all := q.typ.tables()
+	if q.plan.rollup {
+		all = q.tablesCounted()
 	}
-	var all []string
+	all = append(all, q.kept.tables...)
+	for _, s := range q.options.steps {
+		all = append(all, s.tables...)
+	}
+	return distinct(all)
+}
+
+// tablesCounted are those of the rollup's shapes, and what the days are counted from that
+// they cannot answer for.
+func (q *query) tablesCounted() []string {
+	var ahead, anew []string
 	for _, s := range q.typ.Rollup.Shapes {
 		read := q.plan.tables(s)
 		if q.plan.whole != "" {
 			read = append(read, s)
 		}
 		for _, of := range read {
-			if !slices.Contains(all, of.table) {
-				all = append(all, of.table)
-			}
+			ahead = append(ahead, of.table)
+		}
+		if len(q.plan.base) > 0 {
+			anew = append(anew, s.counts())
 		}
 	}
-	if len(q.plan.base) > 0 {
-		all = append(all, q.typ.tables()[0])
-	}
-	return all
+	return append(ahead, anew...)
 }
+
+// counts is the table whose rows a shape counts.
+func (s *shape) counts() string { return cmp.Or(s.of, tableEvents) }

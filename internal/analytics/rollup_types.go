@@ -106,7 +106,11 @@ func grouping(by string) string {
 // depend on them. whole is what shares are of.
 func overViews(s *shape, by, whole string, columns map[string]string) *Rollup {
 	limited := func(q *query) bool { return q.request.SortBy == "" || q.request.SortBy == "pageviews" }
-	return &Rollup{Shapes: []*shape{s, traffic}, Limited: limited, SQL: func(q *query) string {
+	shapes := []*shape{s}
+	if whole == ofAllViews {
+		shapes = append(shapes, traffic)
+	}
+	return &Rollup{Shapes: shapes, Limited: limited, SQL: func(q *query) string {
 		names := map[string]string{
 			"pageviews": "sum(e.views)", "visitors": narrow + "(e.visitors)",
 			"percentage": "round(100 * sum(e.views) / " + whole + ", 2)",

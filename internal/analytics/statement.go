@@ -42,6 +42,8 @@ type Statement struct {
 	Range   Range
 	// Tables are those whose rows decide about the result.
 	Tables []string
+	// Empty results have no rows, whatever the data is: there is no need to run the SQL.
+	Empty bool
 	// Volatile results change with the time of the question.
 	Volatile bool
 	// Source says where the numbers come from: "events", "rollup", or "rollup and
@@ -90,16 +92,18 @@ func (q *query) statement() Statement {
 		Type: t, Columns: t.Columns, Subject: q.subject, Range: q.rng, Tables: q.tablesRead(),
 		Volatile: t.Recent > 0 || t.Today,
 		Source:   sourceName(q.plan),
+		Empty:    q.beyond(),
 	}
 	s.SQL = q.body()
-	if !t.SingleRow() {
+	switch {
+	case !t.SingleRow():
 		s.SQL += "\n" + q.order() + "\nLIMIT {limit:UInt64}"
 		if !q.limited() {
 			s.SQL += " OFFSET {offset:UInt64}"
 		}
-		limit := q.limit()
-		q.params = append(q.params, uintParam("limit", limit),
-			uintParam("offset", cmp.Or(q.request.Offset, (max(q.request.Page, 1)-1)*limit)))
+		q.params = append(q.params, uintParam("limit", q.limit()), uintParam("offset", q.offset()))
+	case s.Empty:
+		s.SQL += "\nLIMIT 0"
 	}
 	s.SQL, s.Range = q.marked(s.SQL), q.rng
 	if q.earlier != nil {
@@ -114,6 +118,14 @@ func (q *query) statement() Statement {
 
 // limit is how many rows the response has at most.
 func (q *query) limit() int { return cmp.Or(q.request.Limit, q.typ.DefaultLimit) }
+
+// offset is how many rows are left out before.
+func (q *query) offset() int {
+	return cmp.Or(q.request.Offset, (max(q.request.Page, 1)-1)*q.limit())
+}
+
+// beyond reports whether a response of one row is asked for what comes after it.
+func (q *query) beyond() bool { return q.typ.SingleRow() && q.offset() > 0 }
 
 // body is the response without its order.
 func (q *query) body() string {

@@ -122,6 +122,9 @@ type Type struct {
 	// Table holds what the type is about; empty for events. Its rows have the
 	// identity of events, and are read as theirs are: e.name, e.event_time and so on.
 	Table string
+	// Reads are the tables that Columns read besides, such as events where {all events}
+	// stands in them.
+	Reads []string
 	// From makes the rows of which Columns, GroupBy, Keep and Tie speak; nil for a
 	// row per event, called e.
 	From *Source
@@ -187,7 +190,7 @@ func (t *Type) Granularities() []string {
 
 // tables are those whose rows decide about a response.
 func (t *Type) tables() []string {
-	all := []string{cmp.Or(t.Table, "events")}
+	all := append([]string{cmp.Or(t.Table, tableEvents)}, t.Reads...)
 	if t.From != nil {
 		all = append(all, t.From.Tables...)
 	}

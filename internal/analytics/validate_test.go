@@ -90,6 +90,20 @@ func TestEveryRejectionNamesTheFieldAndWhatIsSupported(t *testing.T) {
 			"Invalid timezone: Mars/Olympus", "Use an IANA name such as 'Europe/Berlin'",
 		},
 		{
+			"a zone under both of its names",
+			`{"parameters":["summary"],"preset":"today","timeZone":"Asia/Tokyo","timezone":"Asia/Tokyo"}`, "timezone",
+			"timezone is given twice", "",
+		},
+		{
+			"a zone under both of its names in an array",
+			`[{"parameters":["summary"],"preset":"today","timezone":"Asia/Tokyo","timeZone":"UTC"}]`, "batch[0].timeZone",
+			"timeZone is given twice", "",
+		},
+		{
+			"a file of the machine for a zone", `{"parameters":["summary"],"preset":"today","timeZone":"right/UTC"}`, "timeZone",
+			"Invalid timezone: right/UTC", "Use an IANA name such as 'Europe/Berlin'",
+		},
+		{
 			"the machine's zone", `{"parameters":["summary"],"preset":"today","timeZone":"Local"}`, "timeZone",
 			"Invalid timezone: Local", "Use an IANA name such as 'Europe/Berlin'",
 		},
@@ -519,7 +533,7 @@ func TestWhatIsNoJSONIsAParseError(t *testing.T) {
 
 func TestNullIsAbsent(t *testing.T) {
 	t.Parallel()
-	body := `{"id":null,"parameters":["top_pages"],"preset":"today","startDate":null,"filters":null,"groupBy":null,"sortBy":null,"limit":null,"page":null,"timeZone":null}`
+	body := `{"id":null,"parameters":["top_pages"],"preset":"today","startDate":null,"filters":null,"groupBy":null,"sortBy":null,"limit":null,"page":null,"timeZone":null,"timezone":"UTC"}`
 	plans, err := compileBody(t, body, websiteEnv())
 	if err != nil {
 		t.Fatal(err)

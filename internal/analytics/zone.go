@@ -1,6 +1,7 @@
 package analytics
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
 	"sync"
@@ -8,14 +9,27 @@ import (
 	_ "time/tzdata" // the same zones on every machine, with or without its own files
 )
 
-// MaxZoneLen is the longest name of a time zone that is looked up, in bytes.
-const MaxZoneLen = 64
+// ianaZones are the names of the time zones that Go's lib/time/zoneinfo.zip has, but for
+// Factory, which is the zone of none: one a line and in order. Other files of the machine
+// have no name here, such as its own zone and those with leap seconds.
+//
+//go:embed zones.txt
+var ianaZones string
 
-// zones remembers the locations that exist; there are about 600.
+// zoneNames has those names.
+var zoneNames = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for name := range strings.Lines(ianaZones) {
+		names[strings.TrimSuffix(name, "\n")] = true
+	}
+	return names
+})
+
+// zones remembers the locations that were asked for.
 var zones sync.Map // string → *time.Location
 
-// LoadZone returns the IANA time zone of that name; UTC when it is empty. The
-// machine's own zone has no name here.
+// LoadZone returns the IANA time zone of that name; UTC when it is empty. It is safe for
+// concurrent use.
 func LoadZone(name string) (*time.Location, error) {
 	if name == "" {
 		return time.UTC, nil
@@ -23,8 +37,8 @@ func LoadZone(name string) (*time.Location, error) {
 	if z, ok := zones.Load(name); ok {
 		return z.(*time.Location), nil
 	}
-	if len(name) > MaxZoneLen || strings.EqualFold(name, "local") {
-		return nil, fmt.Errorf("unknown time zone %.*q", MaxZoneLen, name)
+	if !zoneNames()[name] {
+		return nil, fmt.Errorf("unknown time zone %.64q", name)
 	}
 	z, err := time.LoadLocation(name)
 	if err != nil {

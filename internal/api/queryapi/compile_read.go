@@ -137,6 +137,9 @@ func (in *compileInput) parameter() map[string]any {
 		}
 	}
 	if unit := in.text("timeUnit"); unit != "" {
+		if other := parameter["granularity"]; other != nil && other != unit {
+			in.rejection.Add("options.granularity", "duplicate", "options.granularity is not what timeUnit says")
+		}
 		parameter["granularity"] = unit
 	}
 	name := in.text("type")

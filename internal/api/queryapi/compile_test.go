@@ -39,6 +39,14 @@ func TestAQueryTypeIsCompiled(t *testing.T) {
 	if !strings.Contains(text, `"start":"2026-02-28 23:00:00.000"`) {
 		t.Errorf("a zone: %s", text)
 	}
+	for _, options := range []string{`{"granularity":"hour"}`, `{"granularity":null}`, `{}`} {
+		_, text := call(t, http.MethodPost, "/v1/query/compile", "global",
+			`{"projectId":"web_1","type":"events_by_date","from":"2026-03-01","to":"2026-03-01","timeUnit":"hour","options":`+
+				options+`}`)
+		if !strings.Contains(text, `2026-03-01 23:00:00`) {
+			t.Errorf("the length of buckets twice the same, with the options %s: %s", options, text)
+		}
+	}
 }
 
 func TestWhatDoesNotCompileSaysWhy(t *testing.T) {
@@ -47,6 +55,14 @@ func TestWhatDoesNotCompileSaysWhy(t *testing.T) {
 		"an unknown type": {
 			`{"type":"top_page","from":"2026-03-01","to":"2026-03-02"}`, "type", "Unknown query type: top_page",
 			"Did you mean 'top_pages'?",
+		},
+		"a length of buckets that is two": {
+			`{"type":"events_by_date","from":"2026-03-01","to":"2026-03-02","timeUnit":"day","options":{"granularity":"hour"}}`,
+			"options.granularity", "options.granularity is not what timeUnit says", "",
+		},
+		"a length of buckets that is no text": {
+			`{"type":"events_by_date","from":"2026-03-01","to":"2026-03-02","timeUnit":"day","options":{"granularity":{}}}`,
+			"options.granularity", "options.granularity is not what timeUnit says", "",
 		},
 		"no type":      {`{"from":"2026-03-01","to":"2026-03-02"}`, "type", "type is required", ""},
 		"no beginning": {`{"type":"pages","to":"2026-03-02"}`, "from", "from is required", ""},

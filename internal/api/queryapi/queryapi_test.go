@@ -270,16 +270,33 @@ func TestFailedParametersComeLastAndTellNothing(t *testing.T) {
 	t.Parallel()
 	resp, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "global",
 		`{"id":"dash-1","parameters":[{"name":"pages","id":"mine"},"summary_metrics","top_pages"],"preset":"today",
-		"filters":[{"field":"path","op":"eq","value":"/"}],"limit":5,"page":2}`)
+		"filters":[{"field":"path","op":"eq","value":"/"}],"limit":5,"page":1}`)
 	want := `{"success":true,"requestId":"req_1","queryId":"dash-1","data":[` +
 		`{"parameter":"summary_metrics","success":true,"data":[{"owner":"web_1"}]},` +
 		`{"parameter":"mine","success":false,"error":"Query execution failed","code":"QUERY_FAILED","data":[]},` +
 		`{"parameter":"top_pages","success":false,"error":"Query execution failed","code":"QUERY_FAILED","data":[]}],` +
-		`"meta":{"parameters":["pages","summary_metrics","top_pages"],"total_parameters":3,"page":2,"limit":5,"filters_applied":1,"applied":[` +
-		today("mine", "top_pages", 5, 2, 1, 0) + `,` + today("summary_metrics", "summary_metrics", 5, 2, 1, 1) + `,` +
-		today("top_pages", "top_pages", 5, 2, 1, 0) + `]}}`
+		`"meta":{"parameters":["pages","summary_metrics","top_pages"],"total_parameters":3,"page":1,"limit":5,"filters_applied":1,"applied":[` +
+		today("mine", "top_pages", 5, 1, 1, 0) + `,` + today("summary_metrics", "summary_metrics", 5, 1, 1, 1) + `,` +
+		today("top_pages", "top_pages", 5, 1, 1, 0) + `]}}`
 	if resp.StatusCode != 200 || body != want {
 		t.Errorf("%d %s\nwant 200 %s", resp.StatusCode, body, want)
+	}
+}
+
+func TestTheSecondPageOfOneRowIsEmptyInEveryFormat(t *testing.T) {
+	t.Parallel()
+	const columns = "pageviews,unique_visitors,sessions,bounce_rate,median_session_duration,total_events\r\n"
+	for accept, want := range map[string]string{
+		"application/json": `{"success":true,"requestId":"req_1","queryId":"","data":[{"parameter":"summary","success":true,"data":[]}],` +
+			`"meta":{"parameters":["summary"],"total_parameters":1,"page":2,"limit":100,"filters_applied":0,` +
+			applied("summary", "summary_metrics", 0) + `}}`,
+		"text/csv": columns, "application/x-ndjson": "",
+	} {
+		resp, body := call(t, http.MethodPost, "/v1/query?website_id=web_1", "global",
+			`{"parameters":["summary"],"preset":"today","page":2}`, "Accept", accept)
+		if resp.StatusCode != 200 || body != want || resp.Header.Get("ETag") == "" {
+			t.Errorf("%s: %d %s %q\nwant 200 %q", accept, resp.StatusCode, resp.Header.Get("ETag"), body, want)
+		}
 	}
 }
 
