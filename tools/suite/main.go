@@ -5,9 +5,9 @@
 //	go run ./tools/suite -only processes   the stage of that name, or those whose names contain it
 //	go run ./tools/suite -packages tests/system/e2e,tests/fault -times 10   some packages, ten times, none run again
 //
-// It builds the programs that tests run as processes once, starts one Kafka, PostgreSQL,
-// Redis and ClickHouse for all of them, and hands them to the tests by their environment. The tests
-// of processes are built before the first one runs. Beside them, at a lower priority, run
+// It builds the programs that tests run as processes once, starts one Kafka, PostgreSQL
+// and Redis for all of them, and one ClickHouse for those in process, and hands them to the
+// tests by their environment. The tests of processes are built before the first one runs. Beside them, at a lower priority, run
 // the tests of the other modules, and beside all stages the command of -beside, such as the
 // checks. Every stage runs, whatever the ones before it found.
 //
@@ -213,13 +213,13 @@ func (s *stage) run(ctx context.Context, in surroundings, out io.Writer) (outcom
 	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = filepath.Join(in.root, filepath.FromSlash(s.dir))
-	cmd.Env = append(append(cmd.Environ(), in.shared.env(s)...), s.env...)
+	cmd.Env = append(append(cmd.Environ(), in.shared.env(s.raced)...), s.env...)
 	if s.raced && !s.linked { // then go test takes it away from what it runs
 		cmd.Env = append(cmd.Env, buildEnv)
 	}
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	failed := cmd.Run()
+	failed := s.start(ctx, cmd, in.shared)
 	if _, ended := errors.AsType[*exec.ExitError](failed); failed != nil && !ended {
 		return outcome{}, fmt.Errorf("running gotestsum: %w", failed)
 	}
@@ -234,6 +234,17 @@ func (s *stage) run(ctx context.Context, in surroundings, out io.Writer) (outcom
 	fmt.Fprintf(out, "== %s: %d tests in %d packages, %s\n",
 		s.name, found.tests, found.packages, rounded(time.Since(began)))
 	return found, nil
+}
+
+// start runs a command of the stage, beside the server that its packages share.
+func (s *stage) start(ctx context.Context, cmd *exec.Cmd, with *shared) error {
+	if !s.oneClickHouse {
+		return cmd.Run()
+	}
+	return with.withClickHouse(ctx, func(env string) error {
+		cmd.Env = append(cmd.Env, env)
+		return cmd.Run()
+	})
 }
 
 // conclude tells what failed, keeps what it printed, and is errRed unless all passed.

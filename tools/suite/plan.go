@@ -23,7 +23,7 @@ type stage struct {
 	linked      bool // all built before the first one runs
 	rerun       bool // what failed, once
 	beside      bool // runs beside the stage of processes, at a lower priority
-	// oneClickHouse has all packages share the run's server: each of them that starts its own
+	// oneClickHouse has all packages share a server: each of them that starts its own
 	// costs ten seconds of processor.
 	oneClickHouse bool
 	count         int

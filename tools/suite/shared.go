@@ -28,7 +28,6 @@ type shared struct {
 	plain, raced string // folders of programs; raced is empty unless somebody needs it
 	servers      []string
 	tool         string // tools/services
-	clickhouse   *chserver.Server
 
 	stdin io.WriteCloser
 	cmd   *exec.Cmd
@@ -44,12 +43,6 @@ func openShared(ctx context.Context, root string, raced bool) (*shared, error) {
 	err = s.build(ctx, root, raced)
 	if err == nil {
 		err = s.start(ctx, root)
-	}
-	if err == nil {
-		s.clickhouse, err = chserver.Start(ctx, chserver.Config{
-			Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: filepath.Join(s.scratch.Path, "clickhouse"),
-			Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -101,28 +94,34 @@ func (s *shared) start(ctx context.Context, root string) (err error) {
 	return errors.New("tools/services ended before its servers were ready")
 }
 
-// env tells the tests of a stage where everything is.
-func (s *shared) env(of *stage) []string {
+// env tells tests where everything is.
+func (s *shared) env(raced bool) []string {
 	folder := s.plain
-	if of.raced && s.raced != "" {
+	if raced && s.raced != "" {
 		folder = s.raced
 	}
-	env := append([]string{
+	return append([]string{
 		"TMPDIR=" + s.scratch.Path, programs.FolderEnv + "=" + folder, services.ProgramEnv + "=" + s.tool,
 	}, s.servers...)
-	if of.oneClickHouse {
-		env = append(env, clickhousetest.Environment+"="+s.clickhouse.Addr()+" "+s.clickhouse.HTTPAddr())
-	}
-	return env
 }
 
-// Close ends the servers and removes the programs with all else that was written. That
-// ClickHouse died is an error: no test had a reason.
+// withClickHouse runs the packages of one stage beside a server that they share. That it died is
+// an error: no test has a reason.
+func (s *shared) withClickHouse(ctx context.Context, run func(env string) error) error {
+	server, err := chserver.Start(ctx, chserver.Config{
+		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: filepath.Join(s.scratch.Path, "clickhouse"),
+		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
+	if err != nil {
+		return err
+	}
+	err = run(clickhousetest.Environment + "=" + server.Addr() + " " + server.HTTPAddr())
+	return errors.Join(err, server.Close(), server.Died())
+}
+
+// Close ends the servers and removes the programs with all else that was written.
 func (s *shared) Close() error {
 	var err error
-	if s.clickhouse != nil {
-		err = errors.Join(s.clickhouse.Close(), s.clickhouse.Died())
-	}
 	if s.cmd != nil {
 		err = errors.Join(s.stdin.Close(), s.cmd.Wait())
 	}
