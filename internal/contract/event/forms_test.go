@@ -242,6 +242,35 @@ func TestWhatAnItemIsDependsOnItsForm(t *testing.T) {
 	}
 }
 
+// A retry is known by its id, and what is told later by its time.
+func TestAnIdentityMayHaveAnIDAndATime(t *testing.T) {
+	t.Parallel()
+	type told struct {
+		ID      string
+		Millis  int64
+		HasTime bool
+	}
+	for body, want := range map[string]told{
+		`{"profileId":"u"}`: {},
+		`{"profileId":"u","eventId":"e","timestamp":1795000000000}`:   {"e", 1795000000000, true},
+		`{"profileId":"u","timestamp":"2026-11-18T11:06:40Z"}`:        {"", 1795000000000, true},
+		`{"profileId":"u","eventId":"","timestamp":null,"path":"/p"}`: {},
+	} {
+		e, problems := decodeOne(t, Identities, body)
+		if problems != nil {
+			t.Errorf("%s: %v", body, problems)
+			continue
+		}
+		if diff := cmp.Diff(want, told{string(e.EventID), e.TimeMillis, e.HasTime}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", body, diff)
+		}
+	}
+	if _, problems := decodeOne(t, Identities, `{"profileId":"u","timestamp":1}`); !slices.Equal(problems,
+		[]string{"timestamp too_early"}) {
+		t.Errorf("a time of 1970: %v", problems)
+	}
+}
+
 func TestAPageEventNeedsAKnownTypeAndAName(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string][]string{
