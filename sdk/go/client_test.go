@@ -317,7 +317,8 @@ func TestIdentifySendsAtOnce(t *testing.T) {
 	}
 	for name, bad := range map[string]Identity{
 		"no profile": {}, "profileId": {ProfileID: tooLong(257)}, "anonymousId": {ProfileID: "p", AnonymousID: tooLong(257)},
-		"eventId": {ProfileID: "p", EventID: tooLong(513)}, "traits": {ProfileID: "p", Traits: manyKeys(51)}, "size": {ProfileID: "p", Traits: exactly(32769)},
+		"eventId": {ProfileID: "p", EventID: tooLong(513)}, "traits": {ProfileID: "p", Traits: manyKeys(51)},
+		"size": {ProfileID: "p", Traits: exactly(32769)},
 	} {
 		check(t, name, c.Identify(t.Context(), bad), Result{Code: CodeValidation})
 	}
@@ -418,7 +419,8 @@ func TestWhatMaySucceedLaterIsTriedAgainWithTheSameID(t *testing.T) {
 		check(t, "in vain", c.Identify(t.Context(), Identity{ProfileID: "p"}),
 			Result{Code: "DELIVERY_UNAVAILABLE", StatusCode: 503, RequestID: "req_1", Retryable: true})
 		calls = h.requests()[3:]
-		if !strings.Contains(calls[0].body, `"eventId":"`) || calls[0].body != calls[1].body || calls[1].body != calls[2].body {
+		if !strings.Contains(calls[0].body, `"eventId":"`) || calls[0].body != calls[1].body ||
+			calls[1].body != calls[2].body {
 			t.Errorf("an identity is sent again as another one: %v", calls)
 		}
 		if n := len(h.requests()); n != 6 {
