@@ -149,9 +149,7 @@ func (c *Client) Identify(ctx context.Context, i Identity) Result {
 	if c.isClosed() {
 		return rejected(CodeClosed, "the client is closed")
 	}
-	if i.WebsiteID == "" {
-		i.WebsiteID = c.opts.websiteID
-	}
+	c.fillIdentity(&i, time.Now())
 	body, wrong := i.encode()
 	if wrong != "" {
 		return rejected(CodeValidation, wrong)

@@ -300,19 +300,25 @@ func TestIdentifySendsAtOnce(t *testing.T) {
 	h := newHost(t, nil)
 	c := h.client(WithWebsiteID("web_1"))
 	r := c.Identify(t.Context(),
-		Identity{ProfileID: "user-1", AnonymousID: "anon_1", Traits: map[string]any{"plan": "pro", "old": nil}})
+		Identity{
+			ProfileID: "user-1", AnonymousID: "anon_1", Traits: map[string]any{"plan": "pro", "old": nil},
+			EventID: "id-1", Timestamp: time.UnixMilli(1795000000000),
+		})
 	check(t, "identify", r, Result{Success: true, Delivery: Delivered, StatusCode: 200})
-	const want = `{"profileId":"user-1","anonymousId":"anon_1","websiteId":"web_1","traits":{"old":null,"plan":"pro"}}`
+	const want = `{"profileId":"user-1","eventId":"id-1","timestamp":1795000000000,"anonymousId":"anon_1","websiteId":"web_1","traits":{"old":null,"plan":"pro"}}`
 	if got := h.requests()[0]; got.body != want || got.path != "/identify" {
 		t.Errorf("sent to %s:\n got %s\nwant %s", got.path, got.body, want)
 	}
-	c.Identify(t.Context(), Identity{ProfileID: "user-1", WebsiteID: "web_2"})
-	if got := h.requests()[1].body; got != `{"profileId":"user-1","websiteId":"web_2"}` {
+	c.Identify(t.Context(),
+		Identity{ProfileID: "user-1", WebsiteID: "web_2", EventID: "id-2", Timestamp: time.UnixMilli(1795000000001)})
+	if got := h.requests()[1].body; got !=
+		`{"profileId":"user-1","eventId":"id-2","timestamp":1795000000001,"websiteId":"web_2"}` {
 		t.Errorf("sent %s", got)
 	}
 	for name, bad := range map[string]Identity{
 		"no profile": {}, "profileId": {ProfileID: tooLong(257)}, "anonymousId": {ProfileID: "p", AnonymousID: tooLong(257)},
-		"traits": {ProfileID: "p", Traits: manyKeys(51)}, "size": {ProfileID: "p", Traits: exactly(32769)},
+		"eventId": {ProfileID: "p", EventID: tooLong(513)}, "traits": {ProfileID: "p", Traits: manyKeys(51)},
+		"size": {ProfileID: "p", Traits: exactly(32769)},
 	} {
 		check(t, name, c.Identify(t.Context(), bad), Result{Code: CodeValidation})
 	}
@@ -412,6 +418,11 @@ func TestWhatMaySucceedLaterIsTriedAgainWithTheSameID(t *testing.T) {
 		h.script = func(int, *call) reply { return unavailable }
 		check(t, "in vain", c.Identify(t.Context(), Identity{ProfileID: "p"}),
 			Result{Code: "DELIVERY_UNAVAILABLE", StatusCode: 503, RequestID: "req_1", Retryable: true})
+		calls = h.requests()[3:]
+		if !strings.Contains(calls[0].body, `"eventId":"`) || calls[0].body != calls[1].body ||
+			calls[1].body != calls[2].body {
+			t.Errorf("an identity is sent again as another one: %v", calls)
+		}
 		if n := len(h.requests()); n != 6 {
 			t.Errorf("%d requests, want 6", n)
 		}

@@ -64,6 +64,12 @@ type Event struct {
 type Identity struct {
 	// ProfileID is your own id of the person; required.
 	ProfileID string
+	// EventID makes it count once, however often it is sent. Without one the client
+	// makes one up before it tries for the first time.
+	EventID string
+	// Timestamp is when it was so; zero means now. Of what is told of a person, the
+	// latest holds, in whatever order it arrives. The host keeps milliseconds.
+	Timestamp time.Time
 	// AnonymousID is the visitor that the person was so far.
 	AnonymousID string
 	// Traits are what is known about the person, under the limits of properties.
@@ -166,6 +172,7 @@ func (e *Event) encode() (body []byte, wrong string) {
 func (i *Identity) encode() (body []byte, wrong string) {
 	for _, f := range [...]field{
 		{"profileId", i.ProfileID, 1, MaxProfileIDLen},
+		{"eventId", i.EventID, 0, MaxEventIDLen},
 		{"anonymousId", i.AnonymousID, 0, MaxAnonymousIDLen},
 		{"websiteId", i.WebsiteID, 0, MaxWebsiteIDLen},
 	} {
@@ -178,6 +185,8 @@ func (i *Identity) encode() (body []byte, wrong string) {
 	}
 	o := newObject(i.ProfileID)
 	o.text("profileId", i.ProfileID)
+	o.text("eventId", i.EventID)
+	o.millis("timestamp", i.Timestamp)
 	o.text("anonymousId", i.AnonymousID)
 	i.AnonymizeVisitorIDs.put(o)
 	o.text("websiteId", i.WebsiteID)

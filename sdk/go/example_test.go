@@ -113,10 +113,11 @@ func ExampleClient_Identify() {
 
 	r := client.Identify(context.Background(), millrace.Identity{
 		ProfileID: "user-7", AnonymousID: "anon_4f9d", Traits: map[string]any{"plan": "pro"},
+		EventID: "signin-7", Timestamp: time.UnixMilli(1700000000000),
 	})
 	fmt.Println(r.Delivery)
 	// Output:
-	// POST /identify {"profileId":"user-7","anonymousId":"anon_4f9d","websiteId":"web_1","traits":{"plan":"pro"}}
+	// POST /identify {"profileId":"user-7","eventId":"signin-7","timestamp":1700000000000,"anonymousId":"anon_4f9d","websiteId":"web_1","traits":{"plan":"pro"}}
 	// delivered
 }
 

@@ -63,6 +63,19 @@ func (c *Client) fill(e *Event, now time.Time) {
 	}
 }
 
+// fillIdentity does the same for an identity.
+func (c *Client) fillIdentity(i *Identity, now time.Time) {
+	if i.WebsiteID == "" {
+		i.WebsiteID = c.opts.websiteID
+	}
+	if i.EventID == "" {
+		i.EventID = newID(now)
+	}
+	if i.Timestamp.IsZero() {
+		i.Timestamp = now
+	}
+}
+
 // SetGlobalProperties adds properties to all events tracked from now on, beside
 // those set before. An event's own stand above them. The values must not be changed
 // afterwards.

@@ -27,7 +27,8 @@ type crawler struct {
 // literal is a text that a user agent must contain.
 type literal struct {
 	text       string
-	start, end bool // where it must stand
+	start, end bool   // where it must stand
+	also       string // an expression that must match besides; empty for none
 }
 
 // writeCrawlers writes the entries that are crawlers, each as the texts that its
@@ -68,7 +69,7 @@ func writeCrawlers(dir, version string, files map[string][]byte) error {
 // kindOf returns what kind of bot an entry is, and false for what is a client
 // like any other.
 func kindOf(c crawler) (kind string, ok bool) {
-	if slices.Contains(people, c.Pattern) {
+	if slices.Contains(people, c.Pattern) || slices.Contains(libraries, c.Pattern) {
 		return "", false
 	}
 	if kind, ok := crawlersAnyway[c.Pattern]; ok {
@@ -88,9 +89,8 @@ func linesOf(pattern, kind string) (string, error) {
 		return "", err
 	}
 	texts, ok := expand(re)
-	expression := ""
 	if !ok {
-		texts, expression = []literal{{text: required(re)}}, pattern
+		texts = []literal{{text: required(re), also: pattern}}
 	}
 	if n := narrowed[pattern]; n != nil {
 		texts = n
@@ -107,7 +107,7 @@ func linesOf(pattern, kind string) (string, error) {
 		if t.end {
 			where += "$"
 		}
-		line := strings.TrimRight(strings.Join([]string{kind, where, t.text, expression}, "\t"), "\t")
+		line := strings.TrimRight(strings.Join([]string{kind, where, t.text, t.also}, "\t"), "\t")
 		fmt.Fprintln(&out, line)
 	}
 	return out.String(), nil

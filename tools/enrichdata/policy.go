@@ -37,11 +37,32 @@ var people = []string{
 	"Viber",
 	`mail\.ru`,  // addresses in the agents of people's browsers
 	"NextCloud", // the file client
+	// A build of Android 15, which many phones name in the agents of their apps.
+	`AP3A\.240617\.008`,
+}
+
+// libraries are entries of other tags that name what programs send requests with:
+// an HTTP library, or a platform that runs what its customers wrote.
+var libraries = []string{
+	"AppEngine-Google",
+	"Google-Apps-Script",
+	`IFTTT\/`,
+	"Indy Library",
+	`Integromat\/`,
+	`Make\/`, // Integromat today
+	"Mollie HTTP client",
+	`Retool\/`,
+	"rss-parser",
+	`SFDC-Callout\/`, // Apex of Salesforce
+	`WordPress\/`,    // its plugins
+	"Zapier",
 }
 
 // narrowed are entries that fit browsers of people as they stand, and what is
 // searched for instead.
 var narrowed = map[string][]literal{
+	`Asana\/`:  {{text: "Asana/", also: `WebsiteMetadataRetriever`}}, // not the desktop app
+	`Notion\/`: {{text: "Notion/", also: `Notion/1\.0 \(https`}},     // likewise
 	"Sogou": {
 		{text: "Sogou web spider"},
 		{text: "Sogou News Spider"},

@@ -103,8 +103,8 @@ func TestAnEncodingThatCannotBeReadIs400(t *testing.T) {
 		{"zstd", "not zstandard", "The body is not valid zstd"},
 	} {
 		resp := do(t, app, "POST", "/echo", map[string]string{"Content-Encoding": tc.encoding}, tc.body)
-		if resp.status != 400 || !strings.Contains(resp.body, tc.message) ||
-			!strings.Contains(resp.body, "VALIDATION_ERROR") {
+		if resp.status != 400 || !strings.Contains(resp.body, `"message":"`+tc.message+`"`) ||
+			!strings.Contains(resp.body, `"message":"Invalid request body","code":"VALIDATION_ERROR"`) {
 			t.Errorf("%s %q = %d %s, want 400 with %q", tc.encoding, tc.body, resp.status, resp.body, tc.message)
 		}
 	}

@@ -77,7 +77,7 @@ func encodingOf(h *fasthttp.RequestHeader) (*encoding, error) {
 }
 
 func rejectedEncoding(message string) *apierr.Error {
-	return &apierr.Error{Code: apierr.Validation, Message: message, Details: []apierr.Detail{
+	return &apierr.Error{Code: apierr.Validation, Details: []apierr.Detail{
 		{Index: apierr.NoIndex, Field: "Content-Encoding", Rule: "unsupported_encoding", Message: message},
 	}}
 }

@@ -32,6 +32,8 @@ func (p *Profiles) Resource() rpc.Resource {
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Erase a visitor", Class: auth.EraseVisitors, Creates: true, Audit: "erasure.requested",
+				// Ingestion takes any character in them, and an erasure keeps hashes.
+				Unstored: []string{"profileId", "anonymousId"},
 				Detail: "Everything that was received of the visitor by now, and for two more seconds, since edges' clocks " +
 					"differ, in every table: events, vitals, errors, identities, traits and aliases. " +
 					"By profileId, which includes what came under the visitor ids that this profile alone was told to have; or by " +

@@ -37,6 +37,9 @@ func TestAVisitorIsErasedByOneOfTwoIDs(t *testing.T) {
 		{`{"websiteId":"` + w.ID + `","profileId":"anna"}`, "profile", true, 1},
 		{`{"websiteId":"` + w.ClientID + `","anonymousId":"v1"}`, "visitor", true, 2}, // itself, and hashed as of today
 		{`{"profileId":"` + longest + `"}`, "profile", false, 1},
+		// As events may have it.
+		{`{"profileId":"a\u0000b"}`, "profile", false, 1},
+		{`{"anonymousId":"a\u0000b"}`, "visitor", false, 2},
 	} {
 		today := func() []string { return []string{time.Now().UTC().Format(time.DateOnly)} }
 		before := today() // which midnight may make yesterday
@@ -58,11 +61,11 @@ func TestAVisitorIsErasedByOneOfTwoIDs(t *testing.T) {
 	}
 	for _, bad := range []string{
 		`{"websiteId":"` + w.ID + `"}`, `{"profileId":"a","anonymousId":"b"}`, `{"profileId":""}`, `{"anonymousId":""}`,
-		`{"profileId":"` + longest + `é"}`, `{"anonymousId":"` + longest + `é"}`,
+		`{"profileId":"` + longest + `é"}`, `{"anonymousId":"` + longest + `é"}`, `{"websiteId":"a\u0000","profileId":"b"}`,
 	} {
 		d.rejected("admin", "profiles/delete", bad, http.StatusBadRequest, apierr.Validation)
 	}
-	if entries, err := d.db.OpenErasures(t.Context(), 10); err != nil || len(entries) != 3 {
+	if entries, err := d.db.OpenErasures(t.Context(), 10); err != nil || len(entries) != 5 {
 		t.Errorf("%d erasures, %v", len(entries), err)
 	}
 }

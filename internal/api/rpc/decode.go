@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -35,8 +36,9 @@ func decode(body []byte) (map[string]any, error) {
 
 // check holds a decoded body against the schema of an input, and returns it in
 // the one form that handlers and Idempotency-Key see: each name once, in order.
-// What does not fit is a Validation error with all that is wrong.
-func check(schema *jsonschema.Schema, object map[string]any) ([]byte, error) {
+// What does not fit is a Validation error with all that is wrong. Unstored names the
+// texts that may hold any character.
+func check(schema *jsonschema.Schema, object map[string]any, unstored []string) ([]byte, error) {
 	var details []apierr.Detail
 	if err := schema.Validate(object); err != nil {
 		ve, ok := errors.AsType[*jsonschema.ValidationError](err)
@@ -45,8 +47,8 @@ func check(schema *jsonschema.Schema, object map[string]any) ([]byte, error) {
 		}
 		details = problems(schema, object, ve)
 	}
-	if hasNUL(object) {
-		details = append(details, nul("", object)...)
+	if stored := without(object, unstored); hasNUL(stored) {
+		details = append(details, nul("", stored)...)
 	}
 	if len(details) == 0 {
 		return json.Marshal(object)
@@ -63,6 +65,18 @@ func check(schema *jsonschema.Schema, object map[string]any) ([]byte, error) {
 
 // maxDetails is how many problems of a body are told.
 const maxDetails = 20
+
+// without returns an object without some members; itself where there are none.
+func without(object map[string]any, names []string) map[string]any {
+	if len(names) == 0 {
+		return object
+	}
+	object = maps.Clone(object)
+	for _, name := range names {
+		delete(object, name)
+	}
+	return object
+}
 
 // hasNUL reports whether nul finds anything, at little cost.
 func hasNUL(v any) bool {

@@ -37,7 +37,7 @@ func Watch(resources []Resource, reached func()) {
 
 // Check holds a decoded body against the input of an operation, as calls do.
 func (d *Document) Check(path string, body map[string]any) error {
-	_, err := check(d.inputs[path], body)
+	_, err := check(d.inputs[path], body, nil)
 	return err
 }
 

@@ -41,6 +41,9 @@ type Spec struct {
 	// Audit is the action under which the store remembers the change; empty for
 	// operations that change nothing worth remembering.
 	Audit string
+	// Unstored are the texts of the input that no store keeps as they are, so that they
+	// may hold the character U+0000; usually none.
+	Unstored []string
 	// Creates is set for an operation that makes a record: it answers 201.
 	Creates bool
 }

@@ -41,7 +41,7 @@ func TestABodyThatIsWrongEverywhereCostsNoMoreToReject(t *testing.T) { //nolint:
 		{"characters that cannot be stored", map[string]any{"names": nuls}, "names[0]", 7},
 	} {
 		var err error
-		allocated := testing.AllocsPerRun(1, func() { _, err = check(doc.inputs["/rpc/things/enter"], tc.body) })
+		allocated := testing.AllocsPerRun(1, func() { _, err = check(doc.inputs["/rpc/things/enter"], tc.body, nil) })
 		f := apierr.Of(err)
 		if len(f.Details) != maxDetails || f.Details[0].Field != tc.first || !strings.Contains(f.Message, tc.first) {
 			t.Errorf("%s: %d details, %q", tc.name, len(f.Details), f.Message)

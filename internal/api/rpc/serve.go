@@ -97,7 +97,7 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	input, err := check(e.doc.inputs[e.path], object)
+	input, err := check(e.doc.inputs[e.path], object, e.operation.Unstored)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type Decoder struct {
 	most       int // problems that are told
 	rejections int // events that DecodeEach has rejected
 	seen       int // events that were begun
+	from       int // where the current event begins
 	atMost     int // what AtMost says of the body; below 0 while nobody asked
 	broken     bool
 	tooLarge   bool
@@ -48,9 +49,9 @@ func (d *Decoder) DecodeForm(form *Form, shape Shape, body []byte) ([]Event, err
 }
 
 // DecodeEach reads an array of events of which each stands for itself: those that
-// break a rule are marked Rejected, and problems, in the order of the body, say why.
-// Only a body that is no JSON, no array, or holds nothing is an *Invalid, and one
-// with more than MaxRejected such events.
+// break a rule, be it one of what JSON may hold here, are marked Rejected, and problems,
+// in the order of the body, say why. Only a body that is no JSON, no array, or holds
+// nothing is an *Invalid, and one with more than MaxRejected such events.
 func (d *Decoder) DecodeEach(form *Form, body []byte) (events []Event, problems []Problem, err error) {
 	d.form, d.shape, d.each, d.most = form, Many, true, MaxEachProblems
 	d.read(body)
@@ -140,7 +141,7 @@ var wholeEvent Field
 func (d *Decoder) event(i, index, depth int) int {
 	b := d.scan.body
 	d.faulty, d.present = 0, 0
-	d.seen = index + 1
+	d.seen, d.from = index+1, i
 	if i >= len(b) || b[i] != '{' {
 		if i = d.scan.Skip(i, depth); i < 0 {
 			return d.malformed(index, "", i)
@@ -264,12 +265,18 @@ func (d *Decoder) reject(index int, f *Field, rule Rule, message string) {
 	}
 }
 
-// malformed notes the scanner's last failure, which ends the decoding, and returns
-// failed.
+// malformed notes the scanner's last failure. It ends the decoding, and failed is
+// returned, unless it is one event's alone, behind which decoding goes on.
 func (d *Decoder) malformed(index int, name string, failed int) int {
 	rule, at := d.scan.Failure()
+	p := Problem{Index: index, Field: name, Rule: rule, Message: errorMessage(rule, at)}
+	if index != NoIndex {
+		if end := d.behind(rule); end >= 0 {
+			return d.leaveOut(p, end)
+		}
+	}
 	d.tooLarge, d.broken = false, true
-	d.last(Problem{Index: index, Field: name, Rule: rule, Message: errorMessage(rule, at)})
+	d.last(p)
 	return failed
 }
 

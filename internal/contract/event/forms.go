@@ -205,7 +205,7 @@ var engagementFields = []Field{
 // Identities is the form of POST /identify.
 var Identities = newForm("identity", (*Decoder).settleIdentity,
 	Field{Name: "profileId", Type: Text, Required: true, Min: 1, Max: MaxProfileIDLen, Note: "required"},
-	anonymousIDField,
+	eventIDField, timeField, anonymousIDField,
 	Field{Name: "traits", Type: Traits, Note: "texts, numbers, booleans, or null, which forgets the trait"},
 	websiteIDField, anonymizeField,
 )

@@ -63,6 +63,45 @@ func TestFormsMatchReferenceOnGeneratedItems(t *testing.T) {
 	}
 }
 
+// FuzzEachMatchesReference holds DecodeEach against the plain decoder: of an array that
+// is JSON each item is taken or rejected as it would be alone.
+func FuzzEachMatchesReference(f *testing.F) {
+	for _, body := range []string{
+		`[{"eventId":"a","name":"x"},{"eventId":"a","name":"x","name":"y"},{"eventId":"b","name":"x"}]`,
+		`[1e999,{"eventId":"b","name":"x","value":1e999}]`, `[[[[]]],{"eventId":"b","name":"x","properties":{"a":1,"a":2}}]`,
+		`[{"eventId":"b","name":"x","u":"\"]},"} , "x" ]`, "[{\"a\":1,\"a\":\"\xff\"}]", `[{"a":1,"a":2]`, `[{"a":1,"a":2}}]`,
+		"[" + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "]",
+	} {
+		f.Add(body)
+	}
+	var d Decoder
+	f.Fuzz(func(t *testing.T, body string) { eachMatchesReference(t, &d, body) })
+}
+
+func eachMatchesReference(t *testing.T, d *Decoder, body string) {
+	t.Helper()
+	var items []json.RawMessage
+	sound := utf8.ValidString(body) && json.Unmarshal([]byte(body), &items) == nil && len(items) > 0 &&
+		len(items) <= MaxRejected
+	events, _, err := d.DecodeEach(Pages, []byte(body))
+	if (err == nil) != sound {
+		t.Fatalf("DecodeEach(%.300q) = %v, the reference reads it: %v", body, err, sound)
+	}
+	if !sound {
+		return
+	}
+	if len(events) != len(items) {
+		t.Fatalf("DecodeEach(%.300q) has %d events, want %d", body, len(events), len(items))
+	}
+	for i, item := range items {
+		// Around it is the array.
+		takes := referenceForm(Pages, string(item)) && referenceStrict([]byte("["+string(item)+"]"))
+		if events[i].Rejected == takes {
+			t.Fatalf("DecodeEach(%.300q): event %d is rejected: %v, the reference takes it: %v", body, i, !takes, takes)
+		}
+	}
+}
+
 func formMatchesReference(t *testing.T, d *Decoder, form *Form, body string) {
 	t.Helper()
 	events, err := d.DecodeForm(form, One, []byte(body))

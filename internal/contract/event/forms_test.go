@@ -242,6 +242,35 @@ func TestWhatAnItemIsDependsOnItsForm(t *testing.T) {
 	}
 }
 
+// A retry is known by its id, and what is told later by its time.
+func TestAnIdentityMayHaveAnIDAndATime(t *testing.T) {
+	t.Parallel()
+	type told struct {
+		ID      string
+		Millis  int64
+		HasTime bool
+	}
+	for body, want := range map[string]told{
+		`{"profileId":"u"}`: {},
+		`{"profileId":"u","eventId":"e","timestamp":1795000000000}`:   {"e", 1795000000000, true},
+		`{"profileId":"u","timestamp":"2026-11-18T11:06:40Z"}`:        {"", 1795000000000, true},
+		`{"profileId":"u","eventId":"","timestamp":null,"path":"/p"}`: {},
+	} {
+		e, problems := decodeOne(t, Identities, body)
+		if problems != nil {
+			t.Errorf("%s: %v", body, problems)
+			continue
+		}
+		if diff := cmp.Diff(want, told{string(e.EventID), e.TimeMillis, e.HasTime}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", body, diff)
+		}
+	}
+	if _, problems := decodeOne(t, Identities, `{"profileId":"u","timestamp":1}`); !slices.Equal(problems,
+		[]string{"timestamp too_early"}) {
+		t.Errorf("a time of 1970: %v", problems)
+	}
+}
+
 func TestAPageEventNeedsAKnownTypeAndAName(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string][]string{
@@ -336,11 +365,57 @@ func TestEachItemOfABatchStandsForItself(t *testing.T) {
 		}
 	}
 	for _, body := range []string{
-		`[]`, `{}`, `[{"eventId":"a","name":"x"}`, `[{"eventId":"a","eventId":"b"}]`, ``, `[7,]`,
+		`[]`, `{}`, `[{"eventId":"a","name":"x"}`, ``, `[7,]`, `[{"eventId":"a","eventId":"b"},]`, `[{"a":1,"a":2}}]`,
+		`[{"a":1,"a":2,"b":"` + "\xff" + `"}]`, `[{"a":1,"a":tru}]`, `[{"a":1,"a":2} 7]`, `[{"a":1e999`,
 	} {
 		if events, _, err := d.DecodeEach(Pages, []byte(body)); err == nil || events != nil {
 			t.Errorf("DecodeEach(%s) = %d events, %v; want an *Invalid", body, len(events), err)
 		}
+	}
+}
+
+// What lenient readers of JSON let pass is one event's fault, and not that of the others.
+func TestAnEventThatOnlyLenientReadersTakeIsRejectedAlone(t *testing.T) {
+	t.Parallel()
+	nested := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
+	var d Decoder
+	for _, tc := range []struct {
+		event, want, eventID string
+	}{
+		{`{"eventId":"b","eventId":"c","name":"x"}`, "eventId duplicate_key", "b"},
+		{`{"eventId":"b","name":"x","other":1,"other":[{"a":",]}\"]"}]}`, " duplicate_key", "b"},
+		{`{"eventId":"b","name":"x","properties":{"a":{"k":1,"k":2}},"name":"y"}`, "properties duplicate_key", "b"},
+		{`{"eventId":"b","name":"x","value":1e999}`, "value number_range", "b"},
+		{`{"name":"x","unknown":[-1e999] , "eventId":"b"}`, " number_range", ""},
+		{`{"eventId":"b","properties":{"a":` + nested(MaxDepth-2) + `}}`, "properties too_deep", "b"},
+		{`{"eventId":"b","properties":{"a":` + nested(9_000) + `}}`, "properties too_deep", "b"},
+		{`1e999`, " number_range", ""},
+		{nested(MaxDepth), " too_deep", ""},
+	} {
+		body := `[{"eventId":"a","name":"x"}, ` + tc.event + ` ,{"eventId":"z","name":"screen_view","title":"t"}]`
+		events, problems, err := d.DecodeEach(Pages, []byte(body))
+		if err != nil || len(events) != 3 || len(problems) != 1 {
+			t.Errorf("%.80s: %d events, %d problems, %v", tc.event, len(events), len(problems), err)
+			continue
+		}
+		if events[0].Rejected || !events[1].Rejected || events[2].Rejected || string(events[1].EventID) != tc.eventID ||
+			string(events[2].EventID) != "z" || string(events[2].Page.Texts[Title]) != "t" {
+			t.Errorf("%.80s: events are %+v", tc.event, events)
+		}
+		if p := problems[0]; p.Index != 1 || p.Field+" "+string(p.Rule) != tc.want {
+			t.Errorf("%.80s: %+v, want %s", tc.event, p, tc.want)
+		}
+	}
+}
+
+// At the depth that is allowed nothing is left out.
+func TestAnEventOfABatchMayBeAsDeepAsOthers(t *testing.T) {
+	t.Parallel()
+	deepest := strings.Repeat("[", MaxDepth-3) + strings.Repeat("]", MaxDepth-3)
+	events, problems, err := new(Decoder).DecodeEach(Pages,
+		[]byte(`[{"eventId":"a","name":"x","properties":{"a":`+deepest+`}}]`))
+	if err != nil || len(problems) != 0 || events[0].Rejected {
+		t.Errorf("%v, %v", problems, err)
 	}
 }
 

@@ -77,6 +77,9 @@ func (k *keySet) close(s *keyScope) {
 	k.keys = k.keys[:s.from]
 }
 
+// closeAll closes what objects are open.
+func (k *keySet) closeAll() { k.keys = k.keys[:0] }
+
 // add reports whether key is new to the innermost open object, which is s. The
 // key must not change before the object is closed.
 func (k *keySet) add(s *keyScope, key []byte) bool {

@@ -78,6 +78,9 @@ var BodyLimits = []Limit{
 		"events of POST /batch that break a rule", 0, MaxRejected, "events", 400,
 		"each of them is answered for; one more refuses all",
 	},
-	{"nesting", 0, MaxDepth, "levels", 400, "of objects and arrays in the whole body"},
+	{
+		"nesting", 0, MaxDepth, "levels", 400,
+		"of objects and arrays in the whole body; of POST /batch only the event is rejected",
+	},
 	{"body", 0, MaxBodyBytes, "bytes", 413, "as sent, and again after decompression"},
 }

@@ -9,7 +9,8 @@ import (
 type Rule string
 
 // The rules. Those of the second group say that the body is no JSON as this
-// service reads it; decoding ends at the first of them.
+// service reads it; decoding ends at the first of them, but for DecodeEach where it is
+// JSON nevertheless.
 const (
 	RuleRequired     Rule = "required"      // a required field is absent or null
 	RuleWrongType    Rule = "wrong_type"    // a value of another JSON type

@@ -44,8 +44,10 @@ var kinds = withBytes([...]kind{
 	event.Vital: {
 		name: TypeVital, topic: TopicVitals, natural: true, needs: []field{numberField(Value)}, names: Metrics,
 	},
-	event.Error:    {name: TypeError, topic: TopicErrors, natural: true, needs: []field{textField(Message)}},
-	event.Identify: {name: TypeIdentify, topic: TopicIdentities, needs: []field{profileIDField}},
+	event.Error: {name: TypeError, topic: TopicErrors, natural: true, needs: []field{textField(Message)}},
+	// Without a time two that are equal are two: what was told between them no longer
+	// holds after the second.
+	event.Identify: {name: TypeIdentify, topic: TopicIdentities, natural: true, needs: []field{profileIDField}},
 	ingestion:      {name: TypeIngestion, topic: TopicIngestion, needs: []field{numberField(Value)}},
 	clicked:        {name: TypeClick, topic: TopicClicks, ofLink: true, needs: []field{linkField, statusField}},
 	exposed: {

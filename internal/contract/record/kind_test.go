@@ -295,7 +295,7 @@ func TestOnlyKindsWithATimeAreKnownByWhatTheySay(t *testing.T) {
 		for i := range records {
 			got = append(got, strings.HasPrefix(string(decoded(t, &records[i]).ID), "n_"))
 		}
-		natural := k == event.Vital || k == event.Error || k == event.Engagement
+		natural := k == event.Vital || k == event.Error || k == event.Engagement || k == event.Identify
 		if diff := cmp.Diff([]bool{natural, false, false}, got); diff != "" {
 			t.Errorf("kind %d (-want +got):\n%s", k, diff)
 		}

@@ -98,6 +98,21 @@ func TestAgentsOfPeopleAreRead(t *testing.T) {
 			"Internet Explorer", "Mozilla/5.0 (Windows NT 6.3; Trident/7.0; rv:11.0) like Gecko",
 			Agent{"Internet Explorer", "11", "Windows", "8.1", Desktop, "", ""},
 		},
+		{
+			"an app's view on a phone whose build the list takes for a scanner",
+			"Mozilla/5.0 (Linux; Android 15; CPH2557 Build/AP3A.240617.008; wv) " + webkit +
+				"Version/4.0 Chrome/142.0.7444.142 Mobile Safari/537.36",
+			Agent{"Chrome", "142", "Android", "15", Mobile, "", ""},
+		},
+		{
+			"the app of Notion", "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) " + webkit +
+				"Notion/4.5.0 Chrome/132.0.6834.196 Electron/34.1.1 Safari/537.36",
+			Agent{"Electron", "34.1", "macOS", "10.15", Desktop, "", ""},
+		},
+		{
+			"the app of Asana", win + webkit + "Asana/2.3.0 Chrome/124.0.6367.243 Electron/30.4.0 Safari/537.36",
+			Agent{"Electron", "30.4", "Windows", "10", Desktop, "", ""},
+		},
 		{"nobody", "", Agent{}},
 		{"something else", "zzz", Agent{Device: OtherDevice}},
 	} {
@@ -137,8 +152,21 @@ func TestLibrariesAndHeadlessBrowsersAreNoBots(t *testing.T) {
 		"AHC/2.1":                                "AsyncHttpClient",
 		"libwww-perl/6.72":                       "libwww-perl",
 		"Dart/3.4 (dart:io)":                     "Dart",
-		"MyApp/2.1 CFNetwork/1494.0.7 Darwin/23.4.0":   "CFNetwork",
-		"Dalvik/2.1.0 (Linux; U; Android 14; Pixel 8)": "Dalvik",
+		"MyApp/2.1 CFNetwork/1494.0.7 Darwin/23.4.0":                   "CFNetwork",
+		"Dalvik/2.1.0 (Linux; U; Android 14; Pixel 8)":                 "Dalvik",
+		"Dalvik/2.1.0 (Linux; U; Android 15; X Build/AP3A.240617.008)": "Dalvik",
+		"Mozilla/3.0 (compatible; Indy Library)":                       "",
+		"Mollie HTTP client/1.0":                                       "",
+		"rss-parser":                                                   "",
+		"WordPress/6.8; https://example.com":                           "",
+		"SFDC-Callout/64.0":                                            "",
+		"Zapier":                                                       "",
+		"Make/production":                                              "",
+		"Integromat/production":                                        "",
+		"IFTTT/1.0 (https://ifttt.com/support)":                        "",
+		"Retool/2.0 (+https://docs.tryretool.com/docs/apis)":           "",
+		"AppEngine-Google; (+http://code.google.com/appengine; appid: example)":                             "",
+		"Mozilla/5.0 (compatible; Google-Apps-Script; beanserver; +https://script.google.com; id: UAEmdDd)": "",
 		"GuzzleHttp/7": "Guzzle",
 		"PHP-Curl-Class/9.19.2 PHP/8.3 curl/8.5.0": "curl",
 		"Faraday v2.9.0":                      "Faraday",
@@ -227,6 +255,15 @@ func TestDeclaredBotsAreBots(t *testing.T) {
 		},
 		"Mozilla/5.0 (compatible; archive.org_bot +http://archive.org/details/archive.org_bot)": {
 			Bot: "archive.org_bot", BotKind: BotArchiver,
+		},
+		"Notion/1.0 (https://notion.so; team@makenotion.com)": {
+			Bot: "Notion", BotKind: BotPreview,
+		},
+		"Asana/1.4.0 WebsiteMetadataRetriever": {
+			Bot: "Asana", BotKind: BotSEO,
+		},
+		"rss-parser / Buttondown": {
+			Bot: "Buttondown", BotKind: BotFeed,
 		},
 		"sentry/24.1.0 (https://sentry.io)": {
 			Bot: "sentry", BotKind: BotMonitor,

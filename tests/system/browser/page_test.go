@@ -70,6 +70,28 @@ func TestAPageViewTellsWhichPageAndWhoSeesIt(t *testing.T) {
 	}
 }
 
+// Android's browsers name the app in which a link was tapped.
+func TestAnAppFromWhichAVisitorComesIsToldOf(t *testing.T) {
+	t.Parallel()
+	for referrer, want := range map[string]string{
+		"android-app://com.google.android.gm/": "android-app://com.google.android.gm/",
+		"ios-app://284882215/":                 "ios-app://284882215/",
+		"about:client":                         "direct",
+	} {
+		t.Run(referrer, func(t *testing.T) {
+			t.Parallel()
+			host := newRecorder(t)
+			shop := newSite(t,
+				`<script>Object.defineProperty(document, "referrer", {value: "`+referrer+`"})</script>`+host.tag(""))
+			newVisitor(t).open(shop.url)
+			view := eventually(t, 1, func() []item { return host.pages("screen_view") })[0]
+			if view["referrer"] != want {
+				t.Errorf("the referrer is %v, want %s", view["referrer"], want)
+			}
+		})
+	}
+}
+
 func TestTheCampaignAndTheVisitorStayForTheSession(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)

@@ -170,6 +170,7 @@ func (v *visitor) lookBack() { v.t.Helper(); v.see("visible") }
 func (v *visitor) see(state string) {
 	v.t.Helper()
 	v.run(`Object.defineProperty(document, "visibilityState", {configurable: true, value: "` + state + `"});
+		Object.defineProperty(document, "hidden", {configurable: true, value: document.visibilityState === "hidden"});
 		document.dispatchEvent(new Event("visibilitychange", {bubbles: true}))`)
 }
 

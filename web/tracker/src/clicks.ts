@@ -19,7 +19,7 @@ function onLink(e: Event): void {
   const link = find(e, "a[href],area[href]");
   // Of links in SVG only the attribute is a text.
   const href = link && new URL(link.getAttribute("href") ?? "", document.baseURI);
-  if (!href || !/^https?:$/.test(href.protocol) || site(href.hostname) === site(location.hostname)) return;
+  if (!href || !href.protocol.startsWith("http") || site(href.hostname) === site(location.hostname)) return;
   collect("link", {
     type: "outgoing_link",
     href: href.href.slice(0, maxText),
@@ -38,9 +38,8 @@ function onMarked(e: Event): void {
 export function startClicks(): void {
   if (flag("trackAttributes")) listen(document, "click", onMarked);
   if (!flag("trackOutgoingLinks")) return;
-  // A key on a link is a click too; the middle button is not.
-  listen(document, "click", onLink);
-  listen<MouseEvent>(document, "auxclick", (e) => {
-    if (e.button === 1) onLink(e);
+  // A key on a link is a click too; the middle button is not, and the others open menus.
+  listen<MouseEvent>(document, "click auxclick", (e) => {
+    if (e.button < 2) onLink(e);
   });
 }

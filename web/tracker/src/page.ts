@@ -51,14 +51,15 @@ export function enter(own?: unknown): void {
   view = { id: uuid(), page, session, exits: 0 };
   setPage(page);
   activeAt = now;
-  if (document.visibilityState !== "hidden") look(now);
+  if (!document.hidden) look(now);
   interactions = depth = 0;
   measureDepth();
+  // Besides pages there are apps: android-app: and ios-app:.
   event = collect("page", {
     type: "track",
     name: "screen_view",
     sessionStartTime: session.start,
-    referrer: /^https?:/.test(referrer) ? clean(referrer) : "direct",
+    referrer: /^http|-app:/.test(referrer) ? clean(referrer) : "direct",
     page_count: ++count,
     ...surroundings(),
     ...campaign(),
@@ -163,7 +164,7 @@ export function startPages(): void {
   });
   // After all other listeners, such as those of the second file, whose last values go along.
   listen(window, "visibilitychange", () => {
-    if (document.visibilityState === "hidden") hide("hidden");
+    if (document.hidden) hide("hidden");
     else alive();
   }, false);
   listen(window, "pagehide", () => {

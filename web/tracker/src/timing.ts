@@ -32,7 +32,7 @@ const step = (end: number, begin = 0): number | undefined => Math.round(end - be
 
 /** How long the steps of loading took that are over by now. */
 export function loading(): Payload {
-  const entry = performance.getEntriesByType("navigation").shift();
+  const [entry] = performance.getEntriesByType("navigation");
   if (!flag("trackPerformance", true) || !entry) return {};
   return {
     load_time: step(entry.loadEventEnd),

@@ -44,7 +44,7 @@ export async function post(url: string, body: string, keepalive: boolean): Promi
 
 /** Milliseconds of a Retry-After in seconds, at most an hour; undefined for a date, which no ingestion host sends. */
 export function parseRetryAfter(text: string | null): number | undefined {
-  return Math.min(parseInt(text ?? "") * 1000, 3600000) || undefined;
+  return Math.min(Number(text) * 1000, 3600000) || undefined;
 }
 
 /**

@@ -5,11 +5,11 @@ import { isID, uuid } from "./id.ts";
 import { lasting, readJSON, tab } from "./storage.ts";
 
 /** After how long without a sign of life a session is over, in milliseconds; the tag may say otherwise. */
-export let sessionTimeout = 1800000;
+export let sessionTimeout: number;
 
 /** Takes what the tag says of it. */
 export function setSessionTimeout(minutes: number): void {
-  if (minutes) sessionTimeout = minutes * 60000;
+  sessionTimeout = (minutes || 30) * 60000;
 }
 
 // The names are those of other trackers of this wire format, so that a visitor

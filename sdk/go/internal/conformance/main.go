@@ -193,6 +193,8 @@ func (e *event) event() millrace.Event {
 // identity is an identity as the wire names its members.
 type identity struct {
 	ProfileID           string         `json:"profileId"`
+	EventID             string         `json:"eventId"`
+	Timestamp           *int64         `json:"timestamp"` // Unix milliseconds
 	AnonymousID         string         `json:"anonymousId"`
 	Traits              map[string]any `json:"traits"`
 	AnonymizeVisitorIDs any            `json:"anonymizeVisitorIds"`
@@ -200,10 +202,14 @@ type identity struct {
 }
 
 func (i *identity) identity() millrace.Identity {
-	return millrace.Identity{
-		ProfileID: i.ProfileID, AnonymousID: i.AnonymousID, Traits: i.Traits,
+	to := millrace.Identity{
+		ProfileID: i.ProfileID, EventID: i.EventID, AnonymousID: i.AnonymousID, Traits: i.Traits,
 		AnonymizeVisitorIDs: anonymize(i.AnonymizeVisitorIDs), WebsiteID: i.WebsiteID,
 	}
+	if i.Timestamp != nil {
+		to.Timestamp = time.UnixMilli(*i.Timestamp)
+	}
+	return to
 }
 
 // anonymize returns a choice that JSON has as true, false, a text, or not at all.
