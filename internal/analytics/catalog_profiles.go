@@ -57,10 +57,10 @@ func eachEventOfPeople(q *query) string {
 // those alone: an owner has millions of users, a page some dozens.
 var eventsOfPage = replaceMark(people(onPageDays), "{more}", "\n  AND e.person IN (SELECT arrayJoin(page.1))")
 
-// A user's person is his id behind a zero: without that the tables, which are ordered by id,
+// A user's person is his id behind a mark: without that the tables, which are ordered by id,
 // are read where those ids are. What is left of a visitor's id so is joined with nobody.
 func ofThosePeople(profile string) string {
-	return "\n      AND " + profile + " IN (SELECT substring(arrayJoin(page.1), 2))"
+	return "\n      AND " + profile + " IN (SELECT substring(arrayJoin(page.1), 1 + length('\\\\0')))"
 }
 
 // Traits by which people are called. The first that is there counts.

@@ -87,7 +87,11 @@ func (u *unpacker) by(codec kgo.CompressionCodecType, to, packed []byte) ([]byte
 // and by leaves behind several times of what a large batch takes, all of which the process has to
 // hold until the collector comes.
 func room(to []byte, bytes int) []byte {
-	return slices.Grow(to, min(max(0, bytes), maxUnpacked)+roomToEnd)
+	needed := len(to) + min(max(0, bytes), maxUnpacked) + roomToEnd
+	if cap(to) >= needed {
+		return to
+	}
+	return append(make([]byte, 0, needed), to...)
 }
 
 // roomToEnd is what readUpTo needs beyond what it reads, so as to see the end.

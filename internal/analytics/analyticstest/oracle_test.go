@@ -84,6 +84,13 @@ func smallSet() []analyticstest.Event {
 	all[len(all)-1].Website = ""
 	add(analyticstest.Event{Name: "screen_view", Time: at("03-29 10:00:00"), SessionID: "s8", AnonymousID: "y", Path: "/"})
 	all[len(all)-1].Website, all[len(all)-1].Organization = "web_9", "org_9"
+	// One user is told of twice, the first time long before the range.
+	for i, traits := range []string{`{"name":"Ada","email":"ada@example.com"}`, `{"display_name":"Ada L."}`} {
+		add(analyticstest.Event{
+			Kind: "identity", Name: "identify", Time: at("03-01 06:00:00").AddDate(0, 0, 28*i), ProfileID: "p1",
+			Properties: traits,
+		})
+	}
 	return all
 }
 

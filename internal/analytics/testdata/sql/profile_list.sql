@@ -80,14 +80,14 @@ FROM (
         WHERE t.owner_id = {owner:String}
           AND t.trait IN ('display_name', 'name', 'email')
           AND t.value != 'null'
-          AND t.profile_id IN (SELECT substring(arrayJoin(page.1), 2))
+          AND t.profile_id IN (SELECT substring(arrayJoin(page.1), 1 + length('\\0')))
         GROUP BY t.profile_id
     ) AS t ON t.id = e.profile AND e.profile != ''
     LEFT JOIN (
         SELECT p.profile_id AS id, toDateTime64(min(p.first_seen), 3, 'UTC') AS first_seen
         FROM profiles AS p
         WHERE p.owner_id = {owner:String}
-          AND p.profile_id IN (SELECT substring(arrayJoin(page.1), 2))
+          AND p.profile_id IN (SELECT substring(arrayJoin(page.1), 1 + length('\\0')))
         GROUP BY p.profile_id
     ) AS p ON p.id = e.profile AND e.profile != ''
 ) AS e
