@@ -7,9 +7,10 @@
 //
 // It builds the programs that tests run as processes once, starts one Kafka, PostgreSQL
 // and Redis for all of them, and one ClickHouse for those in process, and hands them to the
-// tests by their environment. The tests of processes are built before the first one runs. Beside them, at a lower priority, run
-// the tests of the other modules, and beside all stages the command of -beside, such as the
-// checks. Every stage runs, whatever the ones before it found.
+// tests by their environment. The tests of processes are built before the first one runs.
+// Beside them, at a lower priority, run the tests of the other modules, and beside all stages
+// the command of -beside, such as the checks. Every stage runs, whatever the ones before it
+// found.
 //
 // It promises that what it says last is true and short: which tests failed, and which
 // failed and passed when they were run once more (FLAKY), each with the file that keeps

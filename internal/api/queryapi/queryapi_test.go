@@ -137,13 +137,13 @@ func call(t *testing.T, method, target, key, body string, headers ...string) (*r
 
 // applied is what meta says of the one parameter of a query about today.
 func applied(label, name string, rows int) string {
-	return `"applied":[` + today(label, name, 100, 1, 0, rows) + `]`
+	return `"applied":[` + today(label, name, 100, 0, rows) + `]`
 }
 
-func today(label, name string, limit, page, filters, rows int) string {
+func today(label, name string, limit, filters, rows int) string {
 	sorted := ""
 	if name == "top_pages" {
-		sorted = fmt.Sprintf(`,"sort":"-pageviews","limit":%d,"page":%d`, limit, page)
+		sorted = fmt.Sprintf(`,"sort":"-pageviews","limit":%d,"page":1`, limit)
 	}
 	return fmt.Sprintf(`{"parameter":%q,"type":%q,"start":"2026-03-30T00:00:00Z","end":"2026-03-31T00:00:00Z","timezone":"UTC"%s,"filters":%d,"source":"events","rows":%d}`,
 		label, name, sorted, filters, rows)
@@ -276,8 +276,8 @@ func TestFailedParametersComeLastAndTellNothing(t *testing.T) {
 		`{"parameter":"mine","success":false,"error":"Query execution failed","code":"QUERY_FAILED","data":[]},` +
 		`{"parameter":"top_pages","success":false,"error":"Query execution failed","code":"QUERY_FAILED","data":[]}],` +
 		`"meta":{"parameters":["pages","summary_metrics","top_pages"],"total_parameters":3,"page":1,"limit":5,"filters_applied":1,"applied":[` +
-		today("mine", "top_pages", 5, 1, 1, 0) + `,` + today("summary_metrics", "summary_metrics", 5, 1, 1, 1) + `,` +
-		today("top_pages", "top_pages", 5, 1, 1, 0) + `]}}`
+		today("mine", "top_pages", 5, 1, 0) + `,` + today("summary_metrics", "summary_metrics", 5, 1, 1) + `,` +
+		today("top_pages", "top_pages", 5, 1, 0) + `]}}`
 	if resp.StatusCode != 200 || body != want {
 		t.Errorf("%d %s\nwant 200 %s", resp.StatusCode, body, want)
 	}
