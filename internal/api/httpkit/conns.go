@@ -29,10 +29,11 @@ type Conns struct {
 	Header time.Duration
 	// Body is how long a body may take whatever its size, and the longest time in
 	// which nothing of it arrives. Beyond that it has to arrive at BodyRate bytes a
-	// second, and within Arrival.
+	// second.
 	Body     time.Duration
 	BodyRate int
-	Arrival  time.Duration
+	// Arrival is the longest time that a body may take, however fast it comes.
+	Arrival time.Duration
 	// Idle is how long a connection may wait for a request. It has to be longer than a
 	// load balancer keeps a connection that it does not use, else some requests are sent
 	// while the connection is being closed: nginx keeps one for 60 s, Traefik and other

@@ -3,11 +3,8 @@
 /** A UUID of version 4, also on pages without HTTPS, which lack randomUUID. */
 export function uuid(): string {
   return "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (digit) =>
-    // A text of digits, and an array of one number, count as the number.
-    (
-      (digit as unknown as number) ^
-      ((crypto.getRandomValues(new Uint8Array(1)) as unknown as number) & (15 >> ((digit as unknown as number) / 4)))
-    ).toString(16),
+    // An array of one number counts as the number.
+    (+digit ^ ((crypto.getRandomValues(new Uint8Array(1)) as unknown as number) & (15 >> (+digit / 4)))).toString(16),
   );
 }
 

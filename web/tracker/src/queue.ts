@@ -99,8 +99,8 @@ function wake(after: number): void {
 }
 
 function sleep(): void {
-  // eslint-disable-next-line @typescript-eslint/no-confusing-void-expression -- a few bytes of the budget
-  timer = clearTimeout(timer) as undefined;
+  clearTimeout(timer);
+  timer = undefined;
 }
 
 /**
