@@ -76,6 +76,8 @@ type result struct {
 	Keys      float64 `json:",omitempty"`
 	// Latency is how long requests took, and Broker how long the broker alone takes.
 	Latency, Broker latency
+	// Live is how many records a second went on meanwhile.
+	Live float64 `json:",omitempty"`
 	// Away is Latency while the metadata store is away, and FillSeconds how long it took
 	// to read the links from it.
 	Away        latency

@@ -204,7 +204,9 @@ func loopProduce(ctx context.Context, j job, say func(result) error) error {
 // bareProducer returns a client with the producer's settings, and records.
 func bareProducer(ctx context.Context, j job) (*kgo.Client, []kgo.Record, error) {
 	const distinct = 10_000
-	records, err := prebuilt(ctx, 0, distinct, 1)
+	r := newRecorder()
+	defer r.close()
+	records, err := r.records(ctx, 0, distinct, 1)
 	if err != nil {
 		return nil, nil, err
 	}

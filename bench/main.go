@@ -43,7 +43,7 @@ type settings struct {
 	brokers []string
 	profile string
 	// outage is how long ClickHouse is away, liveRate what is published meanwhile
-	// and afterwards, a second.
+	// and afterwards, a second; see figures.live.
 	outage   time.Duration
 	liveRate int
 	// data is the folder of the data set that the set "query" asks about, and fill
@@ -89,7 +89,8 @@ func start(ctx context.Context) error {
 	flag.StringVar(&s.only, "only", "",
 		"edge, links, flags, sink, spoilt, window, query or capacity; empty for all but capacity")
 	flag.DurationVar(&s.outage, "outage", time.Minute, "how long ClickHouse is away before the sink catches up")
-	flag.IntVar(&s.liveRate, "live", 40_000, "records a second that go on during the outage and after it")
+	flag.IntVar(&s.liveRate, "live", 0, "records a second that go on during the outage and after it; "+
+		"0 for a quarter of what the sink stores at its peak in the same round")
 	flag.Func("measures", "measures to run of the sets, by name, comma-separated; empty for all",
 		func(names string) error {
 			s.measures = strings.Split(names, ",")
@@ -172,17 +173,22 @@ type page struct {
 // write prints the page and writes it to its file. It is an error that a gate is
 // missed.
 func (p page) write() error {
-	text := p.figures.markdown()
-	fmt.Print(text)
-	if p.file != "" {
-		if err := os.WriteFile(p.file, []byte(text), 0o644); err != nil {
-			return err
-		}
+	fmt.Print(p.figures.markdown())
+	if err := p.save(); err != nil {
+		return err
 	}
 	if !p.figures.pass() {
 		return errGates
 	}
 	return nil
+}
+
+// save writes the page to its file.
+func (p page) save() error {
+	if p.file == "" {
+		return nil
+	}
+	return os.WriteFile(p.file, []byte(p.figures.markdown()), 0o644)
 }
 
 // querySet is the set that asks questions; it has surroundings and a page of its own.

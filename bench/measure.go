@@ -304,7 +304,8 @@ var sets = []set{
 	{name: "window", measures: windowMeasures, fill: []string{"seen", "fill"}, server: true, partitions: 8},
 }
 
-// measureAll runs the rounds.
+// measureAll runs the rounds and writes the page after each, so that one that is ended
+// early leaves figures.
 func measureAll(ctx context.Context, s settings) (*figures, error) {
 	f := newFigures(s)
 	for round := range s.rounds {
@@ -316,6 +317,10 @@ func measureAll(ctx context.Context, s settings) (*figures, error) {
 				return nil, err
 			}
 		}
+		f.done++
+		if err := (page{f, s.out}).save(); err != nil {
+			return nil, err
+		}
 	}
 	return f, nil
 }
@@ -323,6 +328,7 @@ func measureAll(ctx context.Context, s settings) (*figures, error) {
 // inSurroundings starts what a set needs, fills the topic, and runs one round.
 func (f *figures) inSurroundings(ctx context.Context, set set, round int) (err error) {
 	e := surroundings{settings: f.settings, round: round}
+	e.liveRate = f.live(round)
 	if e.around, err = f.broker(ctx, set); err != nil {
 		return err
 	}
@@ -352,7 +358,8 @@ func (f *figures) broker(ctx context.Context, set set) (*child, error) {
 }
 
 // round runs each measure once, every other round backwards, so that what drifts
-// meets all alike.
+// meets all alike. Where one fails the others of the set are left out: it may have left
+// surroundings that are not what they should be.
 func (f *figures) round(ctx context.Context, measures []*measure, e *surroundings) error {
 	order := slices.Clone(measures)
 	if e.round%2 == 1 {
@@ -363,10 +370,14 @@ func (f *figures) round(ctx context.Context, measures []*measure, e *surrounding
 			continue // told by another one's run, or not asked for
 		}
 		r, err := m.run(ctx, m, e)
-		if err != nil {
-			return fmt.Errorf("measuring %s: %w", m.name, err)
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		f.add(m, r)
+		if err != nil {
+			f.fail(m, e.round, err)
+			return nil
+		}
+		f.add(m, e.round, r)
 	}
 	return nil
 }

@@ -180,13 +180,28 @@ func (k *keep) Publish(_ context.Context, recs []record.Record) error {
 	return nil
 }
 
-// prebuilt runs events first to first+n through the accept path and returns the
+// recorder makes records as the accept path does. It is for one goroutine.
+type recorder struct {
+	parts
+	kept     keep
+	acceptor *ingest.Acceptor
+}
+
+func newRecorder() *recorder {
+	r := &recorder{parts: newParts()}
+	r.acceptor = r.parts.acceptor(&r.kept)
+	return r
+}
+
+func (r *recorder) close() {
+	r.access.Close()
+	r.enrich.Close()
+}
+
+// records runs events first to first+n through the accept path and returns the
 // records that it would have published, spread over so many websites.
-func prebuilt(ctx context.Context, first, n, websites int) ([]record.Record, error) {
-	p := newParts()
-	defer p.access.Close()
-	var kept keep
-	a := p.acceptor(&kept)
+func (r *recorder) records(ctx context.Context, first, n, websites int) ([]record.Record, error) {
+	r.kept.records = nil
 	now := time.Now()
 	const batch = 100
 	for at := first; at < first+n; at += batch {
@@ -201,7 +216,7 @@ func prebuilt(ctx context.Context, first, n, websites int) ([]record.Record, err
 		if websites > 1 {
 			site = fmt.Sprintf("web_01K%023d", at/batch%websites)
 		}
-		_, err := a.Accept(ctx, ingest.Request{
+		_, err := r.acceptor.Accept(ctx, ingest.Request{
 			Route: ingest.Track, Body: append(body, ']'), Key: []byte(benchKey), WebsiteID: []byte(site),
 			ID: []byte("req_bench"),
 		})
@@ -209,5 +224,5 @@ func prebuilt(ctx context.Context, first, n, websites int) ([]record.Record, err
 			return nil, err
 		}
 	}
-	return kept.records, nil
+	return r.kept.records, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -17,22 +18,45 @@ type figures struct {
 	settings
 	began  time.Time
 	load   string // load average before the first run
-	rates  map[string][]float64
-	micros map[string][]float64 // processor time per event, in microseconds
+	done   int    // rounds that have ended
+	rates  map[string]series
+	micros map[string]series // processor time per event, in microseconds
+	failed []string          // what could not be measured, and why
 	notes  []string
+}
+
+// series are the values of a measure by the rounds that it was measured in.
+type series map[int]float64
+
+func (s series) values() []float64 { return slices.Collect(maps.Values(s)) }
+
+func (s series) median() float64 { return median(s.values()) }
+
+// note adds a value to a series by its name.
+func note(all map[string]series, name string, round int, v float64) {
+	if all[name] == nil {
+		all[name] = series{}
+	}
+	all[name][round] = v
 }
 
 func newFigures(s settings) *figures {
 	return &figures{
-		settings: s, began: time.Now(), load: loadAverage(), rates: map[string][]float64{}, micros: map[string][]float64{},
+		settings: s, began: time.Now(), load: loadAverage(), rates: map[string]series{}, micros: map[string]series{},
 	}
 }
 
-func (f *figures) add(m *measure, r result) {
-	f.rates[m.name] = append(f.rates[m.name], r.Events/r.Seconds)
-	f.micros[m.name] = append(f.micros[m.name], r.CPUSeconds*1e6/r.Events)
+// fail notes that a measure has no figure of a round.
+func (f *figures) fail(m *measure, round int, err error) {
+	f.failed = append(f.failed, fmt.Sprintf("`%s` failed in round %d: %v.", m.name, round+1, err))
+	fmt.Fprintf(os.Stderr, "%-12s failed: %v\n", m.name, err)
+}
+
+func (f *figures) add(m *measure, round int, r result) {
+	derive := func(name string, v float64) { note(f.rates, name, round, v) }
+	derive(m.name, r.Events/r.Seconds)
+	note(f.micros, m.name, round, r.CPUSeconds*1e6/r.Events)
 	fmt.Fprintf(os.Stderr, "%-12s %12.0f %s\n", m.name, r.Events/r.Seconds, m.unit)
-	derive := func(name string, v float64) { f.rates[name] = append(f.rates[name], v) }
 	switch m.name {
 	case "sinkfull":
 		derive("peak", r.PeakBytes)
@@ -67,7 +91,7 @@ func (f *figures) add(m *measure, r result) {
 		derive("typep95allowed", allowedL5)
 		f.notes = append(f.notes, "L5: the slowest is "+r.Slowest+".")
 	case "catchup":
-		derive("live", float64(f.liveRate))
+		derive("live", r.Live)
 	case "sink":
 		derive("sinkcore", 1/(r.CPUSeconds/r.Events+r.AroundCPU/r.AroundEvents))
 	case "engine":
@@ -86,58 +110,51 @@ type compared struct {
 	micros, limit float64
 }
 
-// of returns a ratio; ok is false when a side was not measured. Rounds are compared one by
-// one, so that what slows all of one down changes nothing.
+// of returns a ratio; ok is false when no round measured both sides. Rounds are compared one
+// by one, so that what slows all of one down changes nothing.
 func (f *figures) of(r ratio) (c compared, ok bool) {
-	own := f.rates[r.of]
-	limits, micros, err := f.limit(r.limit, len(own))
-	if err != nil || len(own) == 0 {
+	var all []float64
+	for round, own := range f.rates[r.of] {
+		if limit, ok := f.limit(r.limit, round); ok {
+			all = append(all, own/limit)
+		}
+	}
+	if len(all) == 0 {
 		return c, false
 	}
-	all := make([]float64, len(own))
-	for i := range own {
-		all[i] = own[i] / limits[i]
-	}
-	c = compared{median: median(all), low: slices.Min(all), high: slices.Max(all), limit: micros}
+	c = compared{median: median(all), low: slices.Min(all), high: slices.Max(all)}
 	if of := f.micros[r.of]; len(of) > 0 {
-		c.micros = median(of)
+		c.micros = of.median()
+	}
+	for name := range strings.SplitSeq(r.limit, "+") {
+		if of := f.micros[name]; len(of) > 0 {
+			c.limit += of.median()
+		}
 	}
 	return c, true
 }
 
-// limit returns what the limit of a ratio would reach in each of the rounds, and the processor
-// time of each of its events.
-func (f *figures) limit(names string, rounds int) (rates []float64, micros float64, err error) {
-	rates = make([]float64, rounds)
+// limit returns what the limit of a ratio would reach in a round; ok is false where it was
+// not measured.
+func (f *figures) limit(names string, round int) (rate float64, ok bool) {
 	if fixed, ok := strings.CutPrefix(names, "="); ok {
 		n, err := strconv.ParseFloat(fixed, 64)
-		for i := range rates {
-			rates[i] = n
-		}
-		return rates, 0, err
+		return n, err == nil
 	}
-	seconds := make([]float64, rounds) // per event
+	seconds := 0.0 // per event
 	for name := range strings.SplitSeq(names, "+") {
-		all := f.rates[name]
-		if len(all) != rounds {
-			return nil, 0, fmt.Errorf("%s was measured in %d rounds of %d", name, len(all), rounds)
+		of, ok := f.rates[name][round]
+		if !ok {
+			return 0, false
 		}
-		for i := range all {
-			seconds[i] += 1 / all[i]
-		}
-		if of := f.micros[name]; len(of) > 0 {
-			micros += median(of)
-		}
+		seconds += 1 / of
 	}
-	for i := range rates {
-		rates[i] = 1 / seconds[i]
-	}
-	return rates, micros, nil
+	return 1 / seconds, true
 }
 
-// pass reports whether every gate that was measured holds.
+// pass reports whether everything was measured and every gate holds.
 func (f *figures) pass() bool {
-	return !slices.ContainsFunc(slices.Concat(ratios, linkRatios, flagRatios), func(r ratio) bool {
+	return len(f.failed) == 0 && !slices.ContainsFunc(slices.Concat(ratios, linkRatios, flagRatios), func(r ratio) bool {
 		v, ok := f.of(r)
 		return ok && v.median < r.gate
 	})
@@ -152,29 +169,29 @@ func (f *figures) markdown() string {
 		"to one core; its load, the broker and ClickHouse are pinned to the other, unless the line says otherwise. " +
 		"Figures are medians, the\n" +
 		"spread is lowest to highest. A ratio is the median of those of its rounds. " +
-		fmt.Sprintf("The outage lasts %s while %d records a second go on.\n", f.outage, f.liveRate) +
+		fmt.Sprintf("The outage lasts %s.\n", f.outage) +
 		f.whichBroker() + "\n\n")
 	fmt.Fprintf(&b, "%s, version %s, %s, %d cores, %d rounds, one event of %d bytes, load average before %s.\n\n",
 		f.began.UTC().Format(time.DateOnly), buildinfo.Version(), runtime.Version(), runtime.NumCPU(),
-		f.rounds, eventBytes, f.load)
+		f.done, eventBytes, f.load)
 
 	f.gates(&b)
 	b.WriteString("\n| Measured | Median | Spread | CPU µs each |\n|---|---|---|---|\n")
 	for _, m := range slices.Concat(
 		edgeMeasures, linkMeasures, flagMeasures, sinkMeasures, spoiltMeasures, windowMeasures, derivedMeasures,
 	) {
-		rates := f.rates[m.name]
+		rates := f.rates[m.name].values()
 		if len(rates) == 0 {
 			continue
 		}
 		micros := ""
 		if all := f.micros[m.name]; len(all) > 0 && m.role != "engine" { // which only waits
-			micros = fmt.Sprintf("%.2f", median(all))
+			micros = fmt.Sprintf("%.2f", all.median())
 		}
 		fmt.Fprintf(&b, "| %s | %s %s | %s – %s | %s |\n", m.help,
 			thousands(median(rates)), m.unit, thousands(slices.Min(rates)), thousands(slices.Max(rates)), micros)
 	}
-	for _, n := range f.notes {
+	for _, n := range slices.Concat(f.failed, f.notes) {
 		b.WriteString("\n- " + n + "\n")
 	}
 	return b.String()

@@ -62,9 +62,11 @@ func fillTopic(ctx context.Context, j job, say func(result) error) error {
 		return err
 	}
 	const step = 20_000
+	r := newRecorder()
+	defer r.close()
 	begin, cpu := time.Now(), cpuTime()
 	for first := 0; first < j.Rows; first += step {
-		recs, err := prebuilt(ctx, first, min(step, j.Rows-first), websites)
+		recs, err := r.records(ctx, first, min(step, j.Rows-first), websites)
 		if err == nil {
 			j.spoil(recs)
 			err = producer.Publish(ctx, recs)

@@ -46,10 +46,12 @@ func fillSeen(ctx context.Context, j job, say func(result) error) error {
 		return err
 	}
 	const step = 20_000
+	r := newRecorder()
+	defer r.close()
 	begin, cpu := time.Now(), cpuTime()
 	for first := 0; first < j.Seen; first += step {
 		// Other events than those that come later.
-		recs, err := prebuilt(ctx, 1<<30+first, min(step, j.Seen-first), websites)
+		recs, err := r.records(ctx, 1<<30+first, min(step, j.Seen-first), websites)
 		if err != nil {
 			return err
 		}
