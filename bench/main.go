@@ -90,7 +90,7 @@ func start(ctx context.Context) error {
 		"edge, links, flags, sink, spoilt, window, query or capacity; empty for all but capacity")
 	flag.DurationVar(&s.outage, "outage", time.Minute, "how long ClickHouse is away before the sink catches up")
 	flag.IntVar(&s.liveRate, "live", 0, "records a second that go on during the outage and after it; "+
-		"0 for a quarter of what the sink stores at its peak in the same round")
+		"0 for a fifth of what the sink stores at its peak in the same round")
 	flag.Func("measures", "measures to run of the sets, by name, comma-separated; empty for all",
 		func(names string) error {
 			s.measures = strings.Split(names, ",")
