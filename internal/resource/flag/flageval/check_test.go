@@ -226,14 +226,14 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 			"rules[0].conditions.all[0].values[0]=too_large",
 		},
 		"most patterns, in each environment": {
-			in20(asks(Condition{Attribute: "a", Op: OpMatches, Values: large(20)}), nil), "",
+			in20(asks(Condition{Attribute: "a", Op: OpMatches, Values: large(10)}), nil), "",
 		},
 		"too many of them": {
-			asks(Condition{Attribute: "a", Op: OpMatches, Values: append(large(20), "b", "c", "(")}),
-			"rules[0].conditions.all[0].values[20]=too_large rules[0].conditions.all[0].values[22]=invalid_value",
+			asks(Condition{Attribute: "a", Op: OpMatches, Values: append(large(10), "b", "c", "(")}),
+			"rules[0].conditions.all[0].values[10]=too_large rules[0].conditions.all[0].values[12]=invalid_value",
 		},
 		"too many in an environment": {
-			in20(asks(Condition{Attribute: "a", Op: OpMatches, Values: large(20)}), &[]Rule{{
+			in20(asks(Condition{Attribute: "a", Op: OpMatches, Values: large(10)}), &[]Rule{{
 				Serve:      serve,
 				Conditions: &Conditions{Any: []Condition{{Attribute: "a", Op: OpMatches, Values: []any{large(1)[0], "b"}}}},
 			}}), "environments.e0.rules[0].conditions.any[0].values[1]=too_large",

@@ -11,7 +11,7 @@ import (
 // of which every host that serves the flag holds in memory.
 const (
 	MaxPatternSize  = 1000   // of a value
-	MaxPatternsSize = 20_000 // of all values of a flag or segment that differ, together
+	MaxPatternsSize = 10_000 // of all values of a flag or segment that differ, together
 )
 
 // pattern is an RE2 expression as a condition has it.
