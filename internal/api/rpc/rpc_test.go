@@ -289,9 +289,9 @@ func TestABodyThatIsNoObjectIsRejected(t *testing.T) {
 		`{"count":1e-999999999}`:                        `"error":"Request body has a number out of range","code":"PARSE"`,
 		`{"tags":[{"a":0.1e-999999999}]}`:               `"error":"Request body has a number out of range","code":"PARSE"`,
 		`{"count":0.` + strings.Repeat("0", 398) + `1}`: `"error":"Request body has a number out of range","code":"PARSE"`,
-		`[]`:                  `"error":"The body must be a JSON object, not a list","code":"VALIDATION_ERROR"`,
-		`null`:                `"error":"The body must be a JSON object, not null","code":"VALIDATION_ERROR"`,
-		`{} {}`:               `"code":"PARSE"`,
+		`[]`:    `"error":"The body must be a JSON object, not a list","code":"VALIDATION_ERROR"`,
+		`null`:  `"error":"The body must be a JSON object, not null","code":"VALIDATION_ERROR"`,
+		`{} {}`: `"code":"PARSE"`,
 	} {
 		if status, got := call(t, app, "/rpc/things/create", body, "X-Api-Key", "good"); status != 400 ||
 			!strings.Contains(got, want) {
