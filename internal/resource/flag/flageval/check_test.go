@@ -3,6 +3,7 @@ package flageval
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"regexp/syntax"
 	"strconv"
 	"strings"
@@ -272,10 +273,10 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 func TestAnExpressionIsAsLargeAsWhatItIsCompiledTo(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", "a", "abc", "a*", "a+?", "a?", "(a*)*", "(?:a?)*", "(a|b|)*", "a|bc|d", "ab|ac", "^a$", `\bfoo\b`, "[a-z]+", "(?i)straße",
-		"a{3}", "a{3,}", "a{3,7}", "a{0}", "a{0,1}", "a{0,}", "(?:ab?){2,5}", "((a{10}){10}){10}", "(?:a{10}|b){10}", ".*", "(?s).",
-		"(?:" + strings.Repeat("a", 240) + "){1000}", "x{0,1000}", "(?:){1000}", "(?:|a){3}", `[^\x00-\x{10FFFF}]`, "(?i)k{5}", "(?:^)*",
-		"(?m)^a$", `\A\z`,
+		"", "a", "abc", "a*", "a+?", "a?", "(a*)*", "(?:a?)*", "(a|b|)*", "a|bc|d", "ab|ac", "^a$", `\bfoo\b`, "[a-z]+",
+		"(?i)straße", "a{3}", "a{3,}", "a{3,7}", "a{0}", "a{0,1}", "a{0,}", "(?:ab?){2,5}", "((a{10}){10}){10}",
+		"(?:a{10}|b){10}", ".*", "(?s).", "(?:" + strings.Repeat("a", 240) + "){1000}", "x{0,1000}", "(?:){1000}",
+		"(?:|a){3}", `[^\x00-\x{10FFFF}]`, "(?i)k{5}", "(?:^)*", "(?m)^a$", `\A\z`,
 	} {
 		is, err := syntax.Parse(text, syntax.Perl)
 		if err != nil {
@@ -303,7 +304,8 @@ func TestAConditionsExpressionsAreCompiledOnce(t *testing.T) {
 	})
 	d.Environments = map[string]Override{"staging": {Active: new(true)}}
 	f := compiled(t, d).Flag("", "f")
-	base, staging := f.base.rules[0].conditions.list[0].patterns, f.environments["staging"].rules[0].conditions.list[0].patterns
+	of := func(p *plan) []*regexp.Regexp { return p.rules[0].conditions.list[0].patterns }
+	base, staging := of(f.base), of(f.environments["staging"])
 	if base[0] != base[1] || base[0] != staging[0] {
 		t.Error("they are compiled several times")
 	}
