@@ -82,7 +82,9 @@ func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
 		{
 			"one that counts those of a percentage",
 			list(saw("divided", "one", "ann"), saw("divided", "one", "ann", `,"environment":"whole"`)),
-			`{"count":1,"ignored":1}`, []string{"web_1 divided 0 told u=ann a= env="}, nil,
+			`{"count":1,"ignored":1}`,
+			[]string{"web_1 divided 0 told u=ann a= env="},
+			nil,
 		},
 	} {
 		var told []string

@@ -202,7 +202,9 @@ func TestTheDefaultOfAnEnvironmentFollowsItsRulesAndTargets(t *testing.T) {
 	do[flagData](d, "editor", "flags/update", byID(id, `,"defaultVariant":null`))
 	expect("where it is chosen no more", map[string]string{"": "on", "production": "off", "staging": "on"})
 	f := d.call("viewer", "flags/get", byID(id, ""))
-	var told struct{ Environments json.RawMessage }
+	var told struct {
+		Environments json.RawMessage `json:"environments"`
+	}
 	if err := json.Unmarshal(f.Data, &told); err != nil {
 		t.Fatal(err)
 	}

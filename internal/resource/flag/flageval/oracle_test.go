@@ -116,7 +116,7 @@ func (p *plainly) holds(c Condition) bool {
 			s := p.segments[v.(string)]
 			return s != nil && (slices.Contains(s.UserIDs, p.ctx.UserID) || s.Conditions != nil && p.group(s.Conditions))
 		})
-		return in != c.Negate && !(c.Negate && gone)
+		return in != c.Negate && (!c.Negate || !gone)
 	}
 	is, there := p.ctx.Attributes[c.Attribute]
 	if c.Op == OpExists {
