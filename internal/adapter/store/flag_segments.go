@@ -10,6 +10,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/millrace/millrace/internal/contract/wire"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/managed"
@@ -34,7 +35,7 @@ type segmentRow struct {
 }
 
 func newSegmentRow(g *flag.Segment) (*segmentRow, error) {
-	text, err := json.Marshal(g.Definition)
+	text, err := wire.CompactJSON(g.Definition)
 	if err != nil {
 		return nil, fmt.Errorf("writing down segment %s: %w", g.ID, err)
 	}

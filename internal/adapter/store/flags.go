@@ -10,6 +10,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/millrace/millrace/internal/contract/wire"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/managed"
@@ -45,7 +46,7 @@ func newFlagRow(f *flag.Flag) (*flagRow, error) {
 		SearchText: strings.ToLower(strings.Join([]string{f.Key(), f.Name, f.About.Description}, "\n")),
 	}
 	for column, v := range map[*string]any{&row.About: f.About, &row.Definition: f.Definition, &row.Refs: f.Refs()} {
-		text, err := json.Marshal(v)
+		text, err := wire.CompactJSON(v)
 		if err != nil {
 			return nil, fmt.Errorf("writing down flag %s: %w", f.ID, err)
 		}

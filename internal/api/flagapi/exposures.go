@@ -3,6 +3,7 @@ package flagapi
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 
@@ -21,6 +22,9 @@ import (
 // and after decompression.
 const MaxExposureBytes = 256 << 10
 
+// maxCountryLen is how long a country may be, in code points.
+const maxCountryLen = 2
+
 // pathExposures is where clients tell of what they have shown.
 const pathExposures = prefix + "/exposures"
 
@@ -31,6 +35,7 @@ type shown struct {
 	UserID      string `json:"userId"`
 	AnonymousID string `json:"anonymousId"`
 	Environment string `json:"environment"`
+	Country     string `json:"country"` // with an API key; see Host.place
 }
 
 // check notes what is wrong with an exposure; at is its place.
@@ -45,6 +50,7 @@ func (s *shown) check(bad *apierr.Rejection, at string) {
 		{"userId", s.UserID, flageval.MaxIDLen, s.AnonymousID == ""},
 		{"anonymousId", s.AnonymousID, flageval.MaxIDLen, false},
 		{"environment", s.Environment, maxKeyLen, false},
+		{"country", s.Country, maxCountryLen, false},
 	} {
 		if f.required && f.value == "" {
 			bad.Add(at+f.name, "required", "%s is required", at+f.name)
@@ -98,22 +104,36 @@ func (h *Host) exposures(c *fiber.Ctx) error {
 	if err := h.load(c.UserContext(), &who); err != nil {
 		return err
 	}
-	n := h.tell(&who.subject, all, h.deps.Country(httpkit.ClientAddr(c)))
+	h.place(all, who.trusted, httpkit.ClientAddr(c))
+	n := h.tell(&who.subject, all)
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return httpkit.Send(c, fiber.MIMEApplicationJSON, fmt.Appendf(nil, `{"count":%d,"ignored":%d}`, n, len(all)-n))
 }
 
+// place says where people are who were shown something, as describe does: where the caller's
+// address is, or, with an API key, whose address is a server's, where the caller says. The same
+// visitor has the same id then, whichever route tells of them.
+func (h *Host) place(all []shown, trusted bool, addr netip.Addr) {
+	if trusted {
+		return
+	}
+	country := h.deps.Country(addr)
+	for i := range all {
+		all[i].Country = country
+	}
+}
+
 // tell passes exposures on, and returns how many: not those of a flag or variant that there
-// is none of for the caller, of one that is off, or that wants to hear of none.
-func (h *Host) tell(s *subject, all []shown, country string) (n int) {
+// is none of for the caller, of one that is off, or that does not ask for them.
+func (h *Host) tell(s *subject, all []shown) (n int) {
 	var evaluator flageval.Evaluator
 	for i := range all {
 		told := &all[i]
 		e := Exposure{
 			Website: s.website, Flag: s.find(told.Flag), Told: true, UserID: told.UserID, AnonymousID: told.AnonymousID,
-			Country: country, Environment: told.Environment, Time: h.deps.Now(),
+			Country: told.Country, Environment: told.Environment, Time: h.deps.Now(),
 		}
-		if e.Flag == nil || e.Flag.About.Exposures.Mode == flag.ExposeOff {
+		if e.Flag == nil || !e.Counts() {
 			continue
 		}
 		if e.Variant = variantOf(e.Flag, told.Variant); e.Variant < 0 {
@@ -147,6 +167,8 @@ func describeExposures(huma.Registry) *huma.Operation {
 		"userId":      text(flageval.MaxIDLen, "Who saw it; required without anonymousId."),
 		"anonymousId": text(flageval.MaxIDLen, "The visitor who saw it, of somebody who is not signed in."),
 		"environment": text(maxKeyLen, "The environment; the base where it is absent or the flag has no such one."),
+		"country": text(maxCountryLen, "Where they are, ISO 3166-1 alpha-2, as $country of an evaluation; "+
+			"read with an API key, and otherwise that of the caller's address."),
 	}), "What was shown.")
 	list.MinItems, list.MaxItems = new(1), new(flag.MaxExposures)
 	return &huma.Operation{
@@ -159,7 +181,7 @@ func describeExposures(huma.Registry) *huma.Operation {
 		Responses: responded(rpc.Object([]string{"count", "ignored"}, map[string]*huma.Schema{
 			"count": rpc.Integer("How many were taken; whether they are of a sample, or were told before, is not looked at."),
 			"ignored": rpc.Integer("How many are of a flag or variant that there is none of for the caller, " +
-				"of a flag that is off, or one that counts no exposures."),
+				"of a flag that is off, or one that does not count them: of the mode off, or split and without any percentage."),
 		})),
 	}
 }

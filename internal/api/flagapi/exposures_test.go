@@ -2,15 +2,24 @@ package flagapi
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/exposure"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
 
 // saw is what a client tells of a user, and list a body of such.
@@ -24,7 +33,17 @@ const exposuresOfSite = "/public/v1/flags/exposures?clientId=public-1"
 
 func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
 	t.Parallel()
-	flags := append(testFlags(), boolean("untold", func(f *flag.Flag) { f.About.Exposures.Mode = flag.ExposeOff }))
+	flags := testFlags()
+	for _, f := range flags {
+		f.About.Exposures.Mode = flag.ExposeAll
+	}
+	of := func(mode flag.ExposureMode) func(*flag.Flag) {
+		return func(f *flag.Flag) { f.About.Exposures.Mode = mode }
+	}
+	flags = append(flags, boolean("untold", of(flag.ExposeOff)), boolean("undivided", of(flag.ExposeSplit)),
+		text("divided", of(flag.ExposeSplit), rule(flageval.Rule{Serve: rollout(10, "")}), func(f *flag.Flag) {
+			f.Definition.Environments = map[string]flageval.Override{"whole": {Rules: &[]flageval.Rule{}}}
+		}))
 	for _, tc := range []struct {
 		name, body, response string
 		want                 []string
@@ -59,6 +78,14 @@ func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
 			nil,
 		},
 		{"one that counts none", list(saw("untold", "on", "ann")), `{"count":0,"ignored":1}`, nil, nil},
+		{"one that counts none without a percentage", list(saw("undivided", "on", "ann")), `{"count":0,"ignored":1}`, nil, nil},
+		{
+			"one that counts those of a percentage",
+			list(saw("divided", "one", "ann"), saw("divided", "one", "ann", `,"environment":"whole"`)),
+			`{"count":1,"ignored":1}`,
+			[]string{"web_1 divided 0 told u=ann a= env="},
+			nil,
+		},
 	} {
 		var told []string
 		app := mounted(t, flags, func(d *Deps) {
@@ -77,6 +104,71 @@ func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
 		}
 		if diff := cmp.Diff(tc.want, told); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+	}
+}
+
+// What is answered is what the collector takes, and not what it leaves aside.
+func TestTheCountIsOfWhatIsPublished(t *testing.T) {
+	t.Parallel()
+	split := func(f *flag.Flag) { f.About.Exposures = flag.Exposures{Mode: flag.ExposeSplit, SamplePercent: 100} }
+	var sent published
+	collector := exposure.New(exposure.Config{}, exposure.Deps{
+		Sender: &sent, Salts: &sent, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+	})
+	app := mounted(t, []*flag.Flag{
+		boolean("undivided", split), text("divided", split, rule(flageval.Rule{Serve: rollout(10, "")})),
+	}, func(d *Deps) { d.Exposures = collector })
+	body := list(saw("undivided", "on", "ann"), saw("divided", "one", "ann"), saw("undivided", "off", "bob"))
+	if got := post(t, app, exposuresOfSite, body); got.Body != `{"count":1,"ignored":2}` {
+		t.Errorf("%+v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan error)
+	go func() { ran <- collector.Run(ctx) }()
+	err := collector.Stop(t.Context())
+	cancel()
+	if ranErr := <-ran; err != nil || ranErr != nil || sent.n.Load() != 1 {
+		t.Errorf("%d are published: %v, %v", sent.n.Load(), err, ranErr)
+	}
+}
+
+// published counts what is sent, and knows of no salt.
+type published struct{ n atomic.Int64 }
+
+func (p *published) Send(_ *record.Record, done func(error)) {
+	p.n.Add(1)
+	done(nil)
+}
+
+func (*published) Known(time.Time) []byte { return nil }
+
+// A website that hides the ids of visitors by country hides them by the same one, whether a flag
+// is evaluated or an exposure is told of.
+func TestAnExposureIsFromWhereAnEvaluationIs(t *testing.T) {
+	t.Parallel()
+	of := map[string]string{ // country by what is asked and told; the address is in France
+		"": "FR", `$country`: "FR", "key": "", "key $country": "US",
+	}
+	for said, want := range of {
+		var countries []string
+		app := mounted(t, testFlags(), func(d *Deps) {
+			d.Country = func(netip.Addr) string { return "FR" }
+			d.Exposures = exposing(func(x *Exposure) { countries = append(countries, x.Country) })
+		})
+		var headers []string
+		if strings.HasPrefix(said, "key") {
+			headers = []string{"X-Api-Key", "powerless"}
+		}
+		properties, country := "{}", ""
+		if strings.HasSuffix(said, "$country") {
+			properties, country = `{"$country":"US"}`, `,"country":"US"`
+		}
+		send(t, app, http.MethodGet, "/public/v1/flags/evaluate?clientId=public-1&key=split&anonymousId=v&properties="+
+			url.QueryEscape(properties), headers...)
+		post(t, app, exposuresOfSite, `[{"flag":"split","variant":"two","anonymousId":"v"`+country+`}]`, headers...)
+		if diff := cmp.Diff([]string{want, want}, countries); diff != "" {
+			t.Errorf("with %q (-want +got):\n%s", said, diff)
 		}
 	}
 }
@@ -111,6 +203,7 @@ func TestMalformedExposuresAreRejectedAndNameTheirPlace(t *testing.T) {
 			"a")): "[0].flag must be at most 128 characters",
 		list(saw("nav",
 			strings.Repeat("k", 129), "a")): "[0].variant must be at most 128 characters",
+		list(saw("nav", "on", "a", `,"country":"USA"`)): "[0].country must be at most 2 characters",
 	} {
 		got := post(t, app, exposuresOfSite, body)
 		if got.Status != 400 || !strings.Contains(got.Body, want) || strings.Contains(got.Body, "marker") {

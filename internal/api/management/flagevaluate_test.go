@@ -140,6 +140,85 @@ func TestAnEvaluationIsExplained(t *testing.T) {
 	}
 }
 
+// What one flag looked at is told again of the next one that looks at it, and of each context.
+func TestEachOfSeveralFlagsIsExplainedInWhole(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	ids := []string{d.flagged(`"key":"base","type":"boolean"`)}
+	for _, key := range []string{"a", "b"} {
+		ids = append(ids, d.flagged(fmt.Sprintf(
+			`"key":%q,"type":"boolean","prerequisites":[{"flagKey":"base","variants":["on"]}]`, key)))
+	}
+	for _, id := range ids {
+		do[flagData](d, "editor", "flags/enable", byID(id, ""))
+	}
+	got := do[evaluated](d, "viewer", "flags/evaluate", `{"keys":["a","base","b"],"contexts":[{},{"userId":"u"}],"explain":true}`)
+	for _, r := range got.Results {
+		var looked []string
+		for _, s := range r.Live.Steps {
+			looked = append(looked, s.Flag+" "+s.Looked)
+		}
+		want := []string{r.Key + " off", "base off", r.Key + " prerequisite_failed"}
+		if r.Key == "base" {
+			want = []string{"base off"}
+		}
+		if diff := cmp.Diff(want, looked); diff != "" {
+			t.Errorf("%s of context %d (-want +got):\n%s", r.Key, r.Context, diff)
+		}
+	}
+}
+
+// A boolean flag is on for those alone whom an environment's rules or targets name, unless somebody
+// says otherwise.
+func TestTheDefaultOfAnEnvironmentFollowsItsRulesAndTargets(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	const tenth = `"rules":[{"serve":{"rollout":{"variant":"on","percentage":10}}}]`
+	id := d.flagged(`"key":"f","type":"boolean","environments":{
+		"production":{` + tenth + `},"staging":{},"chosen":{"defaultVariant":"on",` + tenth + `},"none":{"rules":[],"targets":[]}}`)
+	do[flagData](d, "editor", "flags/enable", byID(id, ""))
+	expect := func(when string, want map[string]string) {
+		t.Helper()
+		for environment, want := range want {
+			more := fmt.Sprintf(`,"environment":%q`, environment)
+			if environment == "" {
+				more = ""
+			}
+			// The bucket of f:outside is beyond the first tenth.
+			got := do[evaluated](d, "viewer", "flags/evaluate", `{"key":"f","context":{"userId":"outside"}`+more+`}`)
+			if text := got.Results[0].Live.String(); text != want+" by default" {
+				t.Errorf("%s, in %q: %s, want %s", when, environment, text, want)
+			}
+		}
+	}
+	expect("at first", map[string]string{"": "on", "production": "off", "staging": "on", "chosen": "on", "none": "on"})
+	targets := byID(id, `,"variant":"on","userIds":["u"],"environment":"staging"`)
+	do[flagData](d, "editor", "flags/addTargets", targets)
+	expect("with a target", map[string]string{"": "on", "production": "off", "staging": "off", "chosen": "on"})
+	do[flagData](d, "editor", "flags/removeTargets", byID(id, `,"userIds":["u"],"environment":"staging"`))
+	expect("without it", map[string]string{"": "on", "production": "off", "staging": "on", "chosen": "on"})
+	do[flagData](d, "editor", "flags/update", byID(id, `,"defaultVariant":"on"`))
+	expect("where it is chosen", map[string]string{"": "on", "production": "on", "staging": "on", "chosen": "on"})
+	do[flagData](d, "editor", "flags/update", byID(id, `,"defaultVariant":null`))
+	expect("where it is chosen no more", map[string]string{"": "on", "production": "off", "staging": "on"})
+	f := d.call("viewer", "flags/get", byID(id, ""))
+	var told struct {
+		Environments json.RawMessage `json:"environments"`
+	}
+	if err := json.Unmarshal(f.Data, &told); err != nil {
+		t.Fatal(err)
+	}
+	again := byID(id, fmt.Sprintf(`,"environments":%s`, told.Environments))
+	if before, after := do[flagData](d, "viewer", "flags/get", byID(id, "")).Version,
+		do[flagData](d, "editor", "flags/update", again).Version; before != after {
+		t.Errorf("sent back, version %d is version %d", before, after)
+	}
+	do[flagData](d, "editor", "flags/update", byID(id, `,"environments":{"production":{"defaultVariant":"off"}}`))
+	expect("chosen and without rules", map[string]string{"": "on", "production": "off"})
+	do[flagData](d, "editor", "flags/update", byID(id, `,"environments":{"production":{"status":"active"}}`))
+	expect("without either", map[string]string{"": "on", "production": "on"})
+}
+
 func TestAQuestionAgainstTheRulesIsRejected(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

@@ -111,6 +111,74 @@ func TestAFlagIsToldAsItWasSent(t *testing.T) {
 	}
 }
 
+// exact is JSON with digits that float64 does not hold, and characters that HTML has a meaning for.
+const exact = `{"a":"<&>","id":1234567890123456789,"list":[1.10,1e21,-0.10000000000000000001,123456789012345678901234567890]}`
+
+func TestPayloadsAndValuesKeepTheirDigits(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	id := d.flagged(fmt.Sprintf(`"key":"a","type":"number","variants":[{"key":"x","value":9007199254740993,"payload":%s}],
+		"defaultVariant":"x","offVariant":"x"`, exact))
+	for call, body := range map[string]string{
+		"flags/get": byID(id, ""), "flags/evaluate": `{"key":"a","context":{}}`, "flags/update": byID(id, `,"name":"b"`),
+		"flags/versions": byID(id, ""), "flags/duplicate": byID(id, `,"key":"b"`),
+	} {
+		text := string(d.call("editor", call, body).Data)
+		if call == "flags/versions" {
+			text = string(d.call("editor", "flags/get", byID(id, `,"version":1`)).Data)
+		}
+		// Responses are written so that HTML finds nothing in them.
+		for _, want := range []string{
+			`"value":9007199254740993`, `"payload":` + strings.Replace(exact, "<&>", `\u003c\u0026\u003e`, 1),
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s answers %s, want %s", call, text, want)
+			}
+		}
+	}
+}
+
+// Characters count once, however they are escaped elsewhere, also when the flag is read again.
+func TestAPayloadMayHaveAsManyBytesOfAnyCharacter(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	variants := func(n int) string {
+		return fmt.Sprintf(`"variants":[{"key":"x","value":"","payload":%q}],"defaultVariant":"x","offVariant":"x"`,
+			strings.Repeat("<", n-len(`""`)))
+	}
+	d.rejected("editor", "flags/create", `{"key":"a","type":"string",`+variants(16_385)+`}`, 400, apierr.Validation)
+	id := d.flagged(`"key":"a","type":"string",` + variants(16_384))
+	if f := do[flagData](d, "editor", "flags/update", byID(id, `,"name":"b"`)); f.Name != "b" {
+		t.Errorf("changed, it is %+v", f)
+	}
+	d.rejected("editor", "flags/update", byID(id, ","+variants(16_385)), 400, apierr.Validation)
+}
+
+func TestNumbersThatCannotBeComparedExactlyAreRejectedAndNameTheirPlace(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	asks := func(number string) string {
+		return fmt.Sprintf(`{"all":[{"attribute":"n","op":"numEq","values":[%s]}]}`, number)
+	}
+	rule := func(number string) string {
+		return fmt.Sprintf(`"rules":[{"conditions":%s,"serve":{"variant":"on"}}]`, asks(number))
+	}
+	d.flagged(`"key":"a","type":"boolean",` + rule("9007199254740992"))
+	for call, body := range map[string]string{
+		"flags/create":    `{"key":"b","type":"boolean",` + rule("9007199254740993") + `}`,
+		"flags/evaluate":  `{"key":"a","context":{},"draft":{` + rule("9007199254740993") + `}}`,
+		"segments/create": `{"key":"s","conditions":` + asks("9007199254740993") + `}`,
+	} {
+		want := map[string]string{
+			"flags/create": "rules[0].conditions.all[0].values[0]", "segments/create": "conditions.all[0].values[0]",
+			"flags/evaluate": "draft.rules[0].conditions.all[0].values[0]",
+		}[call]
+		if r := d.call("editor", call, body); r.Status != 400 || !strings.Contains(r.Text, `"field":"`+want+`"`) {
+			t.Errorf("%s: %d %s, want 400 with %s", call, r.Status, r.Text, want)
+		}
+	}
+}
+
 func TestAChangeOfAFlagKeepsWhatItDoesNotName(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

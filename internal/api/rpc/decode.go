@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -12,10 +13,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/contract/wire"
 )
 
-// decode reads a body as a JSON object; an empty one is an empty object. Numbers
-// become float64, which holds every integer that a schema allows.
+// decode reads a body as a JSON object; an empty one is an empty object. Numbers are
+// json.Number, and keep the digits that were sent; see settled.
 func decode(body []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return map[string]any{}, nil
@@ -23,15 +25,28 @@ func decode(body []byte) (map[string]any, error) {
 	if !utf8.Valid(body) {
 		return nil, &apierr.Error{Code: apierr.Parse, Message: "Request body is not valid UTF-8"}
 	}
-	var v any
-	if err := json.Unmarshal(body, &v); err != nil {
-		return nil, apierr.Wrap(apierr.Parse, err)
+	v, err := valueOf(body)
+	if err != nil {
+		return nil, err
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
 		return nil, &apierr.Error{Code: apierr.Validation, Message: "The body must be a JSON object, not " + kindOf(v)}
 	}
 	return object, nil
+}
+
+// valueOf reads all of a body as one JSON value.
+func valueOf(body []byte) (v any, err error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return nil, apierr.Wrap(apierr.Parse, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, apierr.Wrap(apierr.Parse, errors.New("there is something after the JSON value"))
+	}
+	return settled(v)
 }
 
 // check holds a decoded body against the schema of an input, and returns it in
@@ -51,7 +66,7 @@ func check(schema *jsonschema.Schema, object map[string]any, unstored []string) 
 		details = append(details, nul("", stored)...)
 	}
 	if len(details) == 0 {
-		return json.Marshal(object)
+		return wire.CompactJSON(object)
 	}
 	if len(details) > maxDetails {
 		details = details[:maxDetails]

@@ -285,13 +285,31 @@ func TestABodyThatIsNoObjectIsRejected(t *testing.T) {
 		`{"name":`:            `"code":"PARSE"`,
 		"{\"name\":\"\xff\"}": `"error":"Request body is not valid UTF-8","code":"PARSE"`,
 		`{"count":1e999}`:     `"code":"PARSE"`,
-		`[]`:                  `"error":"The body must be a JSON object, not a list","code":"VALIDATION_ERROR"`,
-		`null`:                `"error":"The body must be a JSON object, not null","code":"VALIDATION_ERROR"`,
-		`{} {}`:               `"code":"PARSE"`,
+		// To compare these exactly would take gigabytes.
+		`{"count":1e-999999999}`:                        `"error":"Request body has a number out of range","code":"PARSE"`,
+		`{"tags":[{"a":0.1e-999999999}]}`:               `"error":"Request body has a number out of range","code":"PARSE"`,
+		`{"count":0.` + strings.Repeat("0", 398) + `1}`: `"error":"Request body has a number out of range","code":"PARSE"`,
+		`[]`:    `"error":"The body must be a JSON object, not a list","code":"VALIDATION_ERROR"`,
+		`null`:  `"error":"The body must be a JSON object, not null","code":"VALIDATION_ERROR"`,
+		`{} {}`: `"code":"PARSE"`,
 	} {
 		if status, got := call(t, app, "/rpc/things/create", body, "X-Api-Key", "good"); status != 400 ||
 			!strings.Contains(got, want) {
 			t.Errorf("%q: %d %s, want %s", body, status, got, want)
+		}
+	}
+}
+
+func TestAnIntegerMayBeWrittenInAnyForm(t *testing.T) {
+	t.Parallel()
+	app := newApp(t)
+	for number, want := range map[string]int{
+		"3": 201, "3.0": 201, "30e-1": 201, "0.3e1": 201, "3." + strings.Repeat("0", 398): 201, "3.5": 400,
+		"3.0000000000000000001": 400, "5.0000000000000000001": 400, "0e999999999": 400, "12345678901234567890": 400,
+	} {
+		if status, got := call(t, app, "/rpc/things/create", `{"name":"x","count":`+number+`}`, "X-Api-Key",
+			"good"); status != want || want == 400 && !strings.Contains(got, `"field":"count"`) {
+			t.Errorf("%s: %d %s, want %d", number, status, got, want)
 		}
 	}
 }

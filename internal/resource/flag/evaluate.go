@@ -272,6 +272,9 @@ func (q *Question) results(tables []*table) []KeyResult {
 		for i := range q.Contexts {
 			e.Reset(in.set, &q.Contexts[i], q.Environment, q.At)
 			for k, key := range q.Keys {
+				if k > 0 && q.Explain { // what is known already would not be looked at again
+					e.Reset(in.set, &q.Contexts[i], q.Environment, q.At)
+				}
 				got := q.ask(&e, in, key)
 				if a := &all[k*len(q.Contexts)+i]; t == 0 {
 					a.Live = got

@@ -54,7 +54,7 @@ func (f *Fields) apply(to *Flag) error {
 	managed.Apply(f.Prerequisites, func(v []flageval.Prerequisite) { d.Prerequisites = v })
 	managed.Apply(f.Targets, func(v []flageval.Target) { d.Targets = v })
 	managed.Apply(f.Rules, func(v []flageval.Rule) { d.Rules = v })
-	managed.Apply(f.Environments, func(v map[string]flageval.Override) { d.Environments = v })
+	managed.Apply(f.Environments, func(v map[string]flageval.Override) { d.Environments, to.About.Derived = v, nil })
 	return to.judge(&bad)
 }
 

@@ -110,6 +110,9 @@ type About struct {
 	// Chosen says that the default variant was chosen: that of a boolean flag follows its
 	// rules and targets otherwise.
 	Chosen bool `json:"chosen,omitempty"`
+	// Derived are the environments, in order, whose default variant follows their rules and
+	// targets and is not the flag's.
+	Derived []string `json:"derived,omitempty"`
 }
 
 // Flag is a feature flag; its id begins with "flg_", and its name is its key where it was

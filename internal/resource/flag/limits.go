@@ -24,6 +24,11 @@ func Bounds() []Bound {
 		{"conditions within each other", flageval.MaxDepth, "deep", rejected},
 		{"values", flageval.MaxValues, "of a condition", rejected},
 		{"value of a condition", flageval.MaxValueLen, "code points", rejected},
+		{
+			"`matches` value", flageval.MaxPatternSize,
+			"instructions that it is compiled to; what a class such as `\\pL` lists counts by its memory", rejected,
+		},
+		{"`matches` values that differ", flageval.MaxPatternsSize, "instructions of a flag or segment in all", rejected},
 		{"people named by targets", flageval.MaxTargets, "in an environment", rejected},
 		{"people named by a segment", flageval.MaxTargets, "people", rejected},
 		{"userIds, emails", flageval.MaxIDLen, "code points each", rejected},

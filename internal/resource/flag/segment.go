@@ -1,9 +1,8 @@
 package flag
 
 import (
-	"encoding/json"
-
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/contract/wire"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
@@ -60,7 +59,7 @@ func tell(bad *apierr.Rejection, problems []flageval.Problem) {
 
 // fits notes a definition that is too large.
 func fits(bad *apierr.Rejection, definition any) {
-	text, err := json.Marshal(definition)
+	text, err := wire.CompactJSON(definition)
 	if err != nil {
 		bad.Add("", "invalid", "It cannot be written as JSON")
 	}

@@ -38,6 +38,29 @@ func (f *Flag) settle() {
 		}
 		d.Environments[name] = o
 	}
+	f.derive()
+}
+
+// derive gives environments with rules or targets of their own the default that a boolean flag has
+// with those, off, where the flag's follows and is on for everybody, and the environment names none.
+func (f *Flag) derive() {
+	d, was := &f.Definition, f.About.Derived
+	f.About.Derived = nil
+	for _, name := range slices.Sorted(maps.Keys(d.Environments)) {
+		o := d.Environments[name]
+		if slices.Contains(was, name) {
+			o.DefaultVariant = nil
+		}
+		if f.About.Type == Boolean && !f.About.Chosen && d.DefaultVariant == "on" && o.DefaultVariant == nil && selects(o) {
+			o.DefaultVariant, f.About.Derived = new("off"), append(f.About.Derived, name)
+		}
+		d.Environments[name] = o
+	}
+}
+
+// selects reports whether an environment says by rules or targets of its own for whom a flag is on.
+func selects(o flageval.Override) bool {
+	return o.Rules != nil && len(*o.Rules) > 0 || o.Targets != nil && len(*o.Targets) > 0
 }
 
 // defaults are those of a boolean flag: it is on for everybody, or, where rules and targets

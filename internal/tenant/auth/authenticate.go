@@ -260,13 +260,15 @@ func (a *Authenticator) Moves(ctx context.Context, organizationID string) (*webs
 }
 
 // Remembered returns the website with a client id or an id, as far as it was looked up
-// before and is remembered, else nil. It asks nobody, and what it returns may be old.
+// before, for whatever it was, and is remembered, else nil. It asks nobody, and what it
+// returns may be old.
 func (a *Authenticator) Remembered(ref string) *website.Website {
-	w, ok := a.clients.Peek(ref)
-	if !ok {
-		w, _ = a.refs.Peek(ref)
+	for _, cache := range a.sites() {
+		if w, ok := cache.Peek(ref); ok {
+			return w
+		}
 	}
-	return w
+	return nil
 }
 
 func find(

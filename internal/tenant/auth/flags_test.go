@@ -63,6 +63,28 @@ func TestWebsitesWhoseFlagsAreAskedForAreKnownForADayWithoutTheStore(t *testing.
 	})
 }
 
+// Whoever stands behind an address that has used up what it may ask for in vain is served the
+// flags of websites that are known.
+func TestWebsitesWhoseFlagsWereAskedForAreRemembered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, a := flagged(t)
+		if w := a.Remembered("public"); w != nil {
+			t.Errorf("before anybody asked there is %+v", w)
+		}
+		for _, ref := range []string{"public", "web_1"} {
+			expectFlags(t, a, "at first", ref, "yes")
+			if w := a.Remembered(ref); w == nil || w.ID != "web_1" {
+				t.Errorf("of %s there is %+v", ref, w)
+			}
+		}
+		expectFlags(t, a, "unknown", "web_2", "not found")
+		if w := a.Remembered("web_2"); w != nil {
+			t.Errorf("of a website that there is none of there is %+v", w)
+		}
+	})
+}
+
 func TestChangesOfWebsitesAreSeenByThoseWhoAskForFlags(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

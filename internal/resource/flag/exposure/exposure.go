@@ -24,8 +24,8 @@ type Exposure struct {
 	UserID      string
 	Email       string
 	AnonymousID string
-	// Country is that of the caller's address, ISO 3166-1 alpha-2; empty where it is not
-	// known. It decides about the ids that a website hides by country.
+	// Country is that of the caller's address, or what a caller with an API key says, ISO 3166-1
+	// alpha-2; empty where it is not known. It decides about the ids that a website hides by country.
 	Country     string
 	Environment string // one that the flag does not have is the base
 	Time        time.Time

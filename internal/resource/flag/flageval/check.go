@@ -43,6 +43,9 @@ func ValidKey(text string) bool { return key.MatchString(text) }
 type checker struct {
 	problems []Problem
 	variants map[string]bool
+	patterns map[string]bool // the expressions that were looked at
+	// patternsSize is how many instructions they are compiled to.
+	patternsSize int
 }
 
 func (c *checker) add(path, rule, message string, args ...any) {

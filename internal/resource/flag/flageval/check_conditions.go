@@ -85,14 +85,19 @@ func (c *checker) count(path string, op *operator, n int) bool {
 func (c *checker) values(path string, is *Condition) {
 	one := compiler{set: &Set{}}
 	for i, v := range is.Values {
-		at := fmt.Sprintf("%s[%d]", path, i)
-		if text, isText := v.(string); isText && utf8.RuneCountInString(text) > MaxValueLen {
+		at, made := fmt.Sprintf("%s[%d]", path, i), condition{op: operatorOf(is.Op), fold: is.CaseInsensitive}
+		text, isText := v.(string)
+		switch {
+		case isText && utf8.RuneCountInString(text) > MaxValueLen:
 			c.add(at, "too_long", "may have %d characters", MaxValueLen)
-			continue
-		}
-		made := condition{op: operatorOf(is.Op), fold: is.CaseInsensitive}
-		if err := one.operand(&made, ValueOf(v)); err != nil {
-			c.add(at, "invalid_value", "%s", err)
+		case isText && made.op.operand == patterns:
+			c.pattern(at, made.pattern(text))
+		case inexact(v):
+			c.add(at, "inexact", "has more digits than a number is held with: write it as a text, or with 15 at most")
+		default:
+			if err := one.operand(&made, ValueOf(v)); err != nil {
+				c.add(at, "invalid_value", "%s", err)
+			}
 		}
 	}
 }

@@ -3,6 +3,8 @@ package flageval
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,6 +56,22 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 		return c
 	}
 	long := strings.Repeat("ü", 256)
+	large := func(n int) []any { // expressions of a thousand instructions
+		return repeat(n, func(i int) any { return fmt.Sprintf("%c{998}", 'a'+i) })
+	}
+	in20 := func(d *Definition, rules *[]Rule) *Definition {
+		d.Environments = map[string]Override{"e0": {Rules: rules}}
+		for i := range 19 {
+			d.Environments[fmt.Sprint("e", i+1)] = Override{}
+		}
+		return d
+	}
+	read := func(text string) (values Operands) {
+		if err := json.Unmarshal([]byte(text), &values); err != nil {
+			t.Fatal(err)
+		}
+		return values
+	}
 	for name, tc := range map[string]struct {
 		is   *Definition
 		want string
@@ -199,6 +217,39 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 			asks(Condition{Attribute: "a", Op: OpMatches, Values: []any{"("}}),
 			"rules[0].conditions.all[0].values[0]=invalid_value",
 		},
+		"a largest pattern": {asks(Condition{Attribute: "a", Op: OpMatches, Values: []any{"a{998}"}}), ""},
+		"a pattern too large": {
+			asks(Condition{Attribute: "a", Op: OpMatches, Values: []any{"a", "a{999}"}}),
+			"rules[0].conditions.all[0].values[1]=too_large",
+		},
+		"one that stands for a quarter of a million": {
+			asks(Condition{Attribute: "a", Op: OpMatches, Values: []any{"(?:" + strings.Repeat("a", 240) + "){1000}"}}),
+			"rules[0].conditions.all[0].values[0]=too_large",
+		},
+		"most patterns, in each environment": {
+			in20(asks(Condition{Attribute: "a", Op: OpMatches, Values: large(10)}), nil), "",
+		},
+		"too many of them": {
+			asks(Condition{Attribute: "a", Op: OpMatches, Values: append(large(10), "b", "c", "(")}),
+			"rules[0].conditions.all[0].values[10]=too_large rules[0].conditions.all[0].values[12]=invalid_value",
+		},
+		"too many in an environment": {
+			in20(asks(Condition{Attribute: "a", Op: OpMatches, Values: large(10)}), &[]Rule{{
+				Serve:      serve,
+				Conditions: &Conditions{Any: []Condition{{Attribute: "a", Op: OpMatches, Values: []any{large(1)[0], "b"}}}},
+			}}), "environments.e0.rules[0].conditions.any[0].values[1]=too_large",
+		},
+		"numbers that are held": {
+			asks(Condition{Attribute: "a", Op: OpIn, Values: read("[9007199254740992,-0,0.1,1e21,1.50]")}), "",
+		},
+		"one that is not": {
+			asks(Condition{Attribute: "a", Op: OpIn, Values: read("[1,9007199254740993]")}),
+			"rules[0].conditions.all[0].values[1]=inexact",
+		},
+		"digits that are not": {
+			asks(Condition{Attribute: "a", Op: OpNumGt, Values: read("[0.10000000000000000001]")}),
+			"rules[0].conditions.all[0].values[0]=inexact",
+		},
 		"a bad network": {
 			asks(Condition{Op: OpIPInRange, Values: []any{"1.2.3.4/33"}}), "rules[0].conditions.all[0].values[0]=invalid_value",
 		},
@@ -214,6 +265,49 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 		if got := wrong(tc.is.Check()); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
+	}
+}
+
+// What is counted before an expression is compiled is never less than what it is compiled to, and
+// not much more.
+func TestAnExpressionIsAsLargeAsWhatItIsCompiledTo(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "a", "abc", "a*", "a+?", "a?", "(a*)*", "(?:a?)*", "(a|b|)*", "a|bc|d", "ab|ac", "^a$", `\bfoo\b`, "[a-z]+",
+		"(?i)straße", "a{3}", "a{3,}", "a{3,7}", "a{0}", "a{0,1}", "a{0,}", "(?:ab?){2,5}", "((a{10}){10}){10}",
+		"(?:a{10}|b){10}", ".*", "(?s).", "(?:" + strings.Repeat("a", 240) + "){1000}", "x{0,1000}", "(?:){1000}",
+		"(?:|a){3}", `[^\x00-\x{10FFFF}]`, "(?i)k{5}", "(?:^)*", "(?m)^a$", `\A\z`,
+	} {
+		is, err := syntax.Parse(text, syntax.Perl)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		prog, err := syntax.Compile(is.Simplify())
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if size, want := patternSize(is), len(prog.Inst); size < want || size > 2*want+4 {
+			t.Errorf("%.40s: %d instructions, and is compiled to %d", text, size, want)
+		}
+	}
+	classes, err := syntax.Parse(strings.Repeat(`\pL`, 85), syntax.Perl)
+	if size := patternSize(classes); err != nil || size < 85*100 {
+		t.Errorf("85 classes of a thousand bounds: %d, %v", size, err)
+	}
+}
+
+func TestAConditionsExpressionsAreCompiledOnce(t *testing.T) {
+	t.Parallel()
+	d := boolean("f", Rule{
+		Conditions: &Conditions{All: []Condition{{Attribute: "a", Op: OpMatches, Values: []any{"^b", "^b"}}}},
+		Serve:      Serve{Variant: "on"},
+	})
+	d.Environments = map[string]Override{"staging": {Active: new(true)}}
+	f := compiled(t, d).Flag("", "f")
+	of := func(p *plan) []*regexp.Regexp { return p.rules[0].conditions.list[0].patterns }
+	base, staging := of(f.base), of(f.environments["staging"])
+	if base[0] != base[1] || base[0] != staging[0] {
+		t.Error("they are compiled several times")
 	}
 }
 
@@ -233,6 +327,11 @@ func TestASegmentIsCheckedByItsLimits(t *testing.T) {
 			"conditions=nested_segment",
 		},
 		"conditions": {Segment{Key: "s", Conditions: &Conditions{Any: []Condition{{Attribute: "a", Op: OpExists}}}}, ""},
+		"a pattern too large": {
+			Segment{Key: "s", Conditions: &Conditions{Any: []Condition{
+				{Attribute: "a", Op: OpMatches, Values: []any{"a{998}", "a{999}"}},
+			}}}, "conditions.any[0].values[1]=too_large",
+		},
 	} {
 		if got := wrong(tc.is.Check()); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -68,6 +69,7 @@ type compiler struct {
 	scope      string
 	definition *Definition
 	segmented  bool
+	patterns   map[string]*regexp.Regexp // compiled already, by their texts
 }
 
 func (c *compiler) segment(is *Segment) (*segment, error) {

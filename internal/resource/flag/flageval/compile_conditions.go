@@ -3,7 +3,6 @@ package flageval
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"strconv"
 	"time"
 )
@@ -50,12 +49,16 @@ func (c *compiler) condition(is *Condition) (made condition, err error) {
 
 // operand adds one value to a condition.
 func (c *compiler) operand(made *condition, v Value) (err error) {
-	if want := kindsOf[made.op.operand]; want != noValue && v.kind != want || v.kind == noValue || v.kind == listValue {
+	if want := kindsOf[made.op.operand]; want != noValue && v.kind != want || !v.simple() {
 		return fmt.Errorf("a value of %s is of another type", made.op.name)
 	}
 	switch made.op.operand {
 	case patterns:
-		err = made.addPattern(v.text)
+		p, err := c.compiled(made.pattern(v.text))
+		if err != nil {
+			return err
+		}
+		made.patterns = append(made.patterns, p)
 	case networks:
 		err = made.addNetwork(v.text)
 	case versions:
@@ -68,9 +71,12 @@ func (c *compiler) operand(made *condition, v Value) (err error) {
 		err = made.addDate(v.text)
 	case segments:
 		c.segmented = true
-		if found := c.set.segment(c.scope, v.text); found != nil {
-			made.segments = append(made.segments, found)
+		found := c.set.segment(c.scope, v.text)
+		if found == nil {
+			made.lacks = true
+			break
 		}
+		made.segments = append(made.segments, found)
 	default:
 		made.values = append(made.values, v)
 	}
@@ -83,21 +89,9 @@ var kindsOf = map[operand]valueKind{
 	networks: textValue, segments: textValue,
 }
 
-func (c *condition) addPattern(text string) error {
-	if c.fold {
-		text = "(?i)" + text
-	}
-	p, err := regexp.Compile(text)
-	if err != nil {
-		return fmt.Errorf("%q is no RE2 expression: %w", text, err)
-	}
-	c.patterns = append(c.patterns, p)
-	return nil
-}
-
 func (c *condition) addNetwork(text string) error {
 	if n, err := netip.ParsePrefix(text); err == nil {
-		c.networks = append(c.networks, n.Masked())
+		c.networks = append(c.networks, unmapped(n).Masked())
 		return nil
 	}
 	addr, err := netip.ParseAddr(text)
@@ -107,6 +101,16 @@ func (c *condition) addNetwork(text string) error {
 	addr = addr.Unmap()
 	c.networks = append(c.networks, netip.PrefixFrom(addr, addr.BitLen()))
 	return nil
+}
+
+// unmapped is a network as addresses are held against it: those of IPv4 by themselves, however
+// they were written.
+func unmapped(n netip.Prefix) netip.Prefix {
+	const mapped = 96 // bits that say that the others are of IPv4
+	if n.Addr().Is4In6() && n.Bits() >= mapped {
+		return netip.PrefixFrom(n.Addr().Unmap(), n.Bits()-mapped)
+	}
+	return n
 }
 
 // units are those of times that are counted from now.

@@ -43,6 +43,7 @@ type condition struct {
 	versions []version
 	dates    []moment
 	segments []*segment
+	lacks    bool // there is none of one of the segments
 }
 
 // moment is a time, or how far it is from now.
@@ -63,7 +64,7 @@ func (c *condition) met(e *Evaluator) bool {
 	case c.within != nil:
 		return c.within.met(e)
 	case c.op.operand == segments:
-		return c.inSegment(e) != c.negate
+		return c.metBySegments(e)
 	case c.attr == attrIP && c.op.operand == networks:
 		return e.ctx.IP.IsValid() && c.covers(e.ctx.IP) != c.negate
 	}
@@ -91,6 +92,15 @@ func (c *condition) metByAny(e *Evaluator, list []Value) bool {
 		ofType = ofType || typed
 	}
 	return ofType && c.negate
+}
+
+// metBySegments asks the segments. Nobody can be said not to be in one that is not there: it is
+// never met, not even negated.
+func (c *condition) metBySegments(e *Evaluator) bool {
+	if c.negate {
+		return !c.lacks && !c.inSegment(e)
+	}
+	return c.inSegment(e)
 }
 
 func (c *condition) inSegment(e *Evaluator) bool {

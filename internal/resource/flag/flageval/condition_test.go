@@ -58,6 +58,10 @@ func TestConditionsAreMetByWhatTheyAskFor(t *testing.T) {
 		`{"attribute":"none","op":"exists"}`:                                              false,
 		`{"attribute":"missing","op":"exists","negate":true}`:                             true,
 		`{"attribute":"empty","op":"exists"}`:                                             true,
+		`{"attribute":"odd","op":"exists"}`:                                               true,
+		`{"attribute":"odd","op":"exists","negate":true}`:                                 false,
+		`{"attribute":"odd","op":"numGt","values":[0],"negate":true}`:                     false,
+		`{"attribute":"odd","op":"country","values":["AT"],"negate":true}`:                false,
 		`{"attribute":"$ip","op":"exists"}`:                                               true,
 		`{"attribute":"teamId","op":"exists"}`:                                            false,
 		`{"attribute":"userId","op":"eq","values":["ann"]}`:                               true,
@@ -85,6 +89,10 @@ func TestConditionsAreMetByWhatTheyAskFor(t *testing.T) {
 		`{"attribute":"plan","op":"semverGt","values":["0.0.1"],"negate":true}`:           false,
 		`{"op":"ipInRange","values":["192.0.2.0/24"]}`:                                    true,
 		`{"op":"ipInRange","values":["192.0.2.7"]}`:                                       true,
+		`{"op":"ipInRange","values":["::ffff:192.0.2.7"]}`:                                true,
+		`{"op":"ipInRange","values":["::ffff:192.0.0.0/104"]}`:                            true,
+		`{"op":"ipInRange","values":["::ffff:192.0.2.8/128"]}`:                            false,
+		`{"op":"ipInRange","values":["::ffff:0.0.0.0/96"]}`:                               true,
 		`{"op":"ipInRange","values":["198.51.100.0/24"]}`:                                 false,
 		`{"op":"ipInRange","values":["198.51.100.0/24"],"negate":true}`:                   true,
 		`{"attribute":"ip","op":"ipInRange","values":["2001:db8::/32"]}`:                  true,
@@ -102,6 +110,35 @@ func TestConditionsAreMetByWhatTheyAskFor(t *testing.T) {
 		}
 		set := compiled(t, boolean("f", Rule{Conditions: &Conditions{All: []Condition{c}}, Serve: Serve{Variant: "on"}}))
 		if got := told(set, "f", "", ctx, now) == "rule on"; got != want {
+			t.Errorf("%s: met %v, want %v", condition, got, want)
+		}
+	}
+}
+
+// A segment is missing where a website was moved away from it.
+func TestNobodyIsInOrOutOfASegmentThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	ann := &Context{UserID: "ann"}
+	for condition, want := range map[string]bool{
+		`{"op":"inSegment","values":["staff"]}`:                       true,
+		`{"op":"inSegment","values":["gone"]}`:                        false,
+		`{"op":"inSegment","values":["gone"],"negate":true}`:          false,
+		`{"op":"inSegment","values":["gone","staff"]}`:                true,
+		`{"op":"inSegment","values":["gone","others"],"negate":true}`: false,
+		`{"op":"inSegment","values":["others"],"negate":true}`:        true,
+	} {
+		var c Condition
+		if err := json.Unmarshal([]byte(condition), &c); err != nil {
+			t.Fatalf("%s: %v", condition, err)
+		}
+		f := boolean("f", Rule{Conditions: &Conditions{All: []Condition{c}}, Serve: Serve{Variant: "on"}})
+		set, err := Compile([]Member[Definition]{{Is: f}}, []Member[Segment]{
+			{Is: &Segment{Key: "staff", UserIDs: []string{"ann"}}}, {Is: &Segment{Key: "others", UserIDs: []string{"bob"}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := told(set, "f", "", ann, now) == "rule on"; got != want {
 			t.Errorf("%s: met %v, want %v", condition, got, want)
 		}
 	}

@@ -17,8 +17,8 @@ type Context struct {
 	Attributes     map[string]Value
 }
 
-// Value is what an attribute is: a text, a number, a boolean, or a list of such. The zero
-// value is none of them, as null is.
+// Value is what an attribute is: a text, a number, a boolean, a list of such, or an object, of
+// which can be asked only whether it is there. The zero value is none of them, as null is.
 type Value struct {
 	kind   valueKind
 	text   string
@@ -34,6 +34,7 @@ const (
 	numberValue
 	boolValue
 	listValue
+	objectValue
 )
 
 // Text returns a text.
@@ -54,7 +55,13 @@ func Bool(b bool) Value {
 // List returns a list, of which lists within and nulls match nothing.
 func List(all ...Value) Value { return Value{kind: listValue, list: all} }
 
-// ValueOf returns what encoding/json decodes into an any; objects are no value.
+// simple reports whether the value is a text, a number or a boolean.
+func (v *Value) simple() bool {
+	return v.kind == textValue || v.kind == numberValue || v.kind == boolValue
+}
+
+// ValueOf returns what encoding/json decodes into an any; a json.Number, which no float64 is, is
+// no value.
 func ValueOf(v any) Value {
 	switch v := v.(type) {
 	case string:
@@ -69,6 +76,8 @@ func ValueOf(v any) Value {
 			all[i] = ValueOf(v[i])
 		}
 		return List(all...)
+	case map[string]any:
+		return Value{kind: objectValue}
 	}
 	return Value{}
 }

@@ -89,7 +89,8 @@ type Rollout struct {
 	Variant    string  `json:"variant"`
 	Percentage float64 `json:"percentage"` // 0 to 100 in steps of 0.001
 	// BucketBy is what somebody is drawn by: userId, which falls back to email,
-	// anonymousId, organizationId, teamId, or attr:NAME. Empty means userId.
+	// anonymousId, organizationId, teamId, or attr:NAME, an attribute that is a text: by
+	// others nobody is drawn. Empty means userId.
 	BucketBy string `json:"bucketBy,omitempty"`
 	Seed     string `json:"seed,omitempty"`   // empty means the flag's key
 	OnMiss   string `json:"onMiss,omitempty"` // MissContinue, which empty means, or MissStop
@@ -125,11 +126,11 @@ type Conditions struct {
 type Condition struct {
 	Conditions
 
-	Attribute       string `json:"attribute,omitempty"`
-	Op              string `json:"op,omitempty"`
-	Values          []any  `json:"values,omitempty"` // texts, numbers and booleans
-	Negate          bool   `json:"negate,omitempty"`
-	CaseInsensitive bool   `json:"caseInsensitive,omitempty"`
+	Attribute       string   `json:"attribute,omitempty"`
+	Op              string   `json:"op,omitempty"`
+	Values          Operands `json:"values,omitempty"`
+	Negate          bool     `json:"negate,omitempty"`
+	CaseInsensitive bool     `json:"caseInsensitive,omitempty"`
 }
 
 // nested reports whether the condition stands for others.

@@ -111,11 +111,12 @@ func (p *plainly) holds(c Condition) bool {
 		return p.group(&c.Conditions)
 	}
 	if c.Op == OpInSegment {
+		gone := slices.ContainsFunc(c.Values, func(v any) bool { return p.segments[v.(string)] == nil })
 		in := slices.ContainsFunc(c.Values, func(v any) bool {
 			s := p.segments[v.(string)]
-			return slices.Contains(s.UserIDs, p.ctx.UserID) || s.Conditions != nil && p.group(s.Conditions)
+			return s != nil && (slices.Contains(s.UserIDs, p.ctx.UserID) || s.Conditions != nil && p.group(s.Conditions))
 		})
-		return in != c.Negate
+		return in != c.Negate && (!c.Negate || !gone)
 	}
 	is, there := p.ctx.Attributes[c.Attribute]
 	if c.Op == OpExists {
@@ -175,7 +176,7 @@ func (m madeUp) condition(depth int) Condition {
 	case 2:
 		c.Op = OpExists
 	case 3:
-		c.Op, c.Values, c.Attribute = OpInSegment, []any{m.of("s0", "s1")}, ""
+		c.Op, c.Values, c.Attribute = OpInSegment, []any{m.of("s0", "s1", "gone"), m.of("s0", "s1")}, ""
 	default:
 		c.Op, c.Values = OpIn, []any{m.of("a", "ab", "b"), float64(m.IntN(4))}
 	}
