@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,12 +192,15 @@ func (w *world) Ranges(
 	defer w.mu.Unlock()
 	for p, entries := range w.ledger {
 		for _, e := range entries {
-			if p.Index == index && e.Epoch == epoch && e.Span.Last >= from && len(spans) < limit {
+			if p.Index == index && e.Epoch == epoch && e.Span.Last >= from {
 				spans = append(spans, e.Span)
 			}
 		}
 	}
-	return spans, nil
+	slices.SortFunc(spans, func(a, b ledger.Span) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last))
+	})
+	return spans[:min(limit, len(spans))], nil
 }
 
 func (w *world) Write(_ context.Context, e *ledger.Entry, insertToken string) error {
