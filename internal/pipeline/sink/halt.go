@@ -127,6 +127,7 @@ func (w *worker) halt(ctx context.Context, why HaltReason) {
 	w.regulate()
 	w.mu.Unlock()
 	w.window.Close()
+	w.rebuilt(false)
 	w.measure()
 	for !w.isEnding() {
 		select {

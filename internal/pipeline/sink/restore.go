@@ -34,6 +34,9 @@ func (w *worker) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if state.Plan != nil {
+		w.window.Pin() // with it the plan was made
+	}
 	if err := w.rebuild(ctx, state); err != nil {
 		return err
 	}
@@ -132,7 +135,8 @@ func (w *worker) rebuild(ctx context.Context, state ledger.State) error {
 	if err := w.rebuilds.acquire(ctx, w.abort); err != nil {
 		return err
 	}
-	defer w.rebuilds.release()
+	w.rebuilding = true
+	defer w.rebuilt(state.Plan != nil)
 	begin := time.Now()
 	w.window.SetLowWatermark(lowWatermark)
 	stretch, observer := Stretch{Since: dedup.LowWatermarkMillis(lowWatermark), To: w.assignment.Committed},
@@ -150,6 +154,16 @@ func (w *worker) rebuild(ctx context.Context, state ledger.State) error {
 		slog.Int("partition", int(w.partition.Index)), slog.Int64("records", stretch.Records),
 		slog.Int("keys", w.window.Len()), slog.Duration("took", took))
 	return nil
+}
+
+// rebuilt lets the next window be read. Where the windows are more than there is memory for,
+// that of a plan, which forgets nothing before the plan is settled, keeps its place until
+// then: no more of them than places are beyond the memory.
+func (w *worker) rebuilt(planned bool) {
+	if w.rebuilding && !(planned && w.windows.Full()) {
+		w.rebuilding = false
+		w.rebuilds.release()
+	}
 }
 
 // rebuildTimeout bounds one attempt to read a window: 24 h of records at a million
