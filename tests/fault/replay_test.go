@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"testing"
@@ -22,14 +23,16 @@ const (
 	day    = 24 * hour
 )
 
-// Offsets that somebody sets back by hand, under the same epoch: the ledger says
-// how the ranges were cut, so the server knows their tokens.
+// Offsets that somebody sets back by hand, under the same epoch, to the beginning or wherever
+// a tool's time leads, mostly into a range: the ledger says how the ranges were cut, so the
+// server knows their tokens.
 func TestOffsetsThatAreSetBackByHandChangeNothing(t *testing.T) {
 	t.Parallel()
 	for _, age := range []struct {
 		name   string
 		millis int64
-	}{{"1 h", hour}, {"7 d", 7 * day}} {
+		within bool
+	}{{"1 h", hour, false}, {"7 d", 7 * day, false}, {"into ranges", hour, true}} {
 		t.Run(age.name, func(t *testing.T) {
 			tr := trial{
 				fault: "F13 offsets set back", point: age.name + ", same epoch", on: kfakeOnly, few: 1,
@@ -38,14 +41,8 @@ func TestOffsetsThatAreSetBackByHandChangeNothing(t *testing.T) {
 					s.send(s.aged(s.events(900), age.millis))
 					s.store(locks{})
 					s.offsets.expectReset()
-					back := kadm.Offsets{}
-					for p := range int32(s.settings.Kafka.Partitions) {
-						back.Add(kadm.Offset{Topic: s.topic(), Partition: p, At: 0, LeaderEpoch: -1})
-					}
 					s.offline()
-					if err := s.admin.CommitAllOffsets(t.Context(), s.settings.Sink.Group, back); err != nil {
-						t.Fatal(err)
-					}
+					s.setBack(age.within)
 					s.send(s.aged(s.events(300), 0))
 					s.store(locks{})
 					s.judge()
@@ -53,6 +50,33 @@ func TestOffsetsThatAreSetBackByHandChangeNothing(t *testing.T) {
 			}
 			tr.run(t)
 		})
+	}
+}
+
+// setBack sets each partition's offset to 0, or at random into one of its ranges, as
+// kafka-consumer-groups does: without metadata.
+func (s *stage) setBack(within bool) {
+	s.t.Helper()
+	back := map[int32]kadm.Offset{}
+	for p := range int32(s.settings.Kafka.Partitions) {
+		back[p] = kadm.Offset{Topic: s.topic(), Partition: p, LeaderEpoch: -1}
+		ranges := s.query(fmt.Sprintf(
+			"SELECT first, last FROM ingest_ledger WHERE partition = %d AND last > first ORDER BY first", p))
+		if !within || len(ranges) == 0 {
+			continue
+		}
+		one := ranges[s.rng.IntN(len(ranges))]
+		first, err1 := strconv.ParseInt(one[0], 10, 64)
+		last, err2 := strconv.ParseInt(one[1], 10, 64)
+		if err := errors.Join(err1, err2); err != nil {
+			s.t.Fatal(err)
+		}
+		back[p] = kadm.Offset{
+			Topic: s.topic(), Partition: p, At: first + 1 + s.rng.Int64N(last-first), LeaderEpoch: -1,
+		}
+	}
+	if err := s.admin.CommitAllOffsets(s.t.Context(), s.settings.Sink.Group, kadm.Offsets{s.topic(): back}); err != nil {
+		s.t.Fatal(err)
 	}
 }
 

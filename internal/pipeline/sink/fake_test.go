@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,7 @@ type world struct {
 	reserves    func(ctx context.Context) error // waits for memory for a block
 	insertFails func(insertToken string) error
 	commitFails func() error
+	onCommit    func(Partition, ledger.State)
 	rejects     func(id string) bool // the table rejects rows of these events
 	brokenAt    int64                // the first reading of a window ends with an error before this offset; 0: none
 	panics      string               // no block can be made of this event; empty: of every one it can
@@ -191,12 +193,15 @@ func (w *world) Ranges(
 	defer w.mu.Unlock()
 	for p, entries := range w.ledger {
 		for _, e := range entries {
-			if p.Index == index && e.Epoch == epoch && e.Span.Last >= from && len(spans) < limit {
+			if p.Index == index && e.Epoch == epoch && e.Span.Last >= from {
 				spans = append(spans, e.Span)
 			}
 		}
 	}
-	return spans, nil
+	slices.SortFunc(spans, func(a, b ledger.Span) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last))
+	})
+	return spans[:min(limit, len(spans))], nil
 }
 
 func (w *world) Write(_ context.Context, e *ledger.Entry, insertToken string) error {
@@ -293,14 +298,19 @@ func (w *world) Commit(_ context.Context, p Partition, _ Session, progress Progr
 		}
 	}
 	what := "commit "
-	if state, _, err := ledger.DecodeState(progress.Metadata); err != nil {
+	state, _, err := ledger.DecodeState(progress.Metadata)
+	if err != nil {
 		return err
-	} else if state.Plan != nil {
+	}
+	if state.Plan != nil {
 		what = "plan "
 	}
 	w.call(what + strconv.FormatInt(progress.Next, 10))
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.onCommit != nil {
+		w.onCommit(p, state)
+	}
 	w.committed[p], w.metadata[p], w.epochs[p] = progress.Next, progress.Metadata, progress.LeaderEpoch
 	w.commits = append(w.commits, progressed{progress.Next, progress.LeaderEpoch})
 	return nil

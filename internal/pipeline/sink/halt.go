@@ -95,6 +95,12 @@ func (w *worker) giveUp(ctx context.Context, err error) {
 		w.startOver(ctx)
 		return
 	}
+	if errors.Is(err, errWithin) {
+		w.deps.Log.LogAttrs(ctx, slog.LevelWarn,
+			"partition is read again from the beginning of a range that its offset was set back into", where...)
+		w.deps.Source.Rewind(w.partition)
+		return
+	}
 	if errors.Is(err, ErrFenced) {
 		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partition dropped: its session is over", where...)
 		w.metrics.fenced.Inc()
@@ -121,6 +127,7 @@ func (w *worker) halt(ctx context.Context, why HaltReason) {
 	w.regulate()
 	w.mu.Unlock()
 	w.window.Close()
+	w.rebuilt(false)
 	w.measure()
 	for !w.isEnding() {
 		select {

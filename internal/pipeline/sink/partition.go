@@ -39,6 +39,7 @@ type worker struct {
 	window     *dedup.Window // of the worker's goroutine alone, as is epoch
 	epoch      int64         // set before the first range
 	recuts     recuts
+	rebuilding bool // it has one of the few places of those that read their windows
 
 	wake   chan struct{} // a signal, at most one pending
 	ends   chan struct{} // closed when it is asked to end, in whatever way
@@ -230,6 +231,7 @@ func (w *worker) measure() {
 // release forgets what is in hand.
 func (w *worker) release() {
 	w.end(aborting)
+	w.rebuilt(false)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.budget.Release(w.open.Bytes())

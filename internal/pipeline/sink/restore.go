@@ -34,6 +34,9 @@ func (w *worker) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if state.Plan != nil {
+		w.window.Pin() // with it the plan was made
+	}
 	if err := w.rebuild(ctx, state); err != nil {
 		return err
 	}
@@ -132,7 +135,8 @@ func (w *worker) rebuild(ctx context.Context, state ledger.State) error {
 	if err := w.rebuilds.acquire(ctx, w.abort); err != nil {
 		return err
 	}
-	defer w.rebuilds.release()
+	w.rebuilding = true
+	defer w.rebuilt(state.Plan != nil)
 	begin := time.Now()
 	w.window.SetLowWatermark(lowWatermark)
 	stretch, observer := Stretch{Since: dedup.LowWatermarkMillis(lowWatermark), To: w.assignment.Committed},
@@ -152,6 +156,16 @@ func (w *worker) rebuild(ctx context.Context, state ledger.State) error {
 	return nil
 }
 
+// rebuilt lets the next window be read. Where the windows are more than there is memory for,
+// that of a plan, which forgets nothing before the plan is settled, keeps its place until
+// then: no more of them than places are beyond the memory.
+func (w *worker) rebuilt(planned bool) {
+	if w.rebuilding && !(planned && w.windows.Full()) {
+		w.rebuilding = false
+		w.rebuilds.release()
+	}
+}
+
 // rebuildTimeout bounds one attempt to read a window: 24 h of records at a million
 // a second take minutes.
 const rebuildTimeout = 30 * time.Minute
@@ -159,26 +173,35 @@ const rebuildTimeout = 30 * time.Minute
 // firstReceipts waits for the first records that name events and returns when they were
 // received; nothing where many name none. It is needed only where the offset was set by
 // somebody's tool.
-func (w *worker) firstReceipts(ctx context.Context) ([]int64, error) {
+func (w *worker) firstReceipts(ctx context.Context) (received []int64, err error) {
 	const enough = 1000
+	err = w.sample(ctx, func() bool {
+		received = w.open.Receipts(enough)
+		return len(received) > 0 || w.triggers.Full(&w.open)
+	})
+	return received, err
+}
+
+// sample waits until enough was delivered for taking over to go on. mu is held while enough
+// is asked.
+func (w *worker) sample(ctx context.Context, enough func() bool) error {
 	for {
 		w.mu.Lock()
-		received := w.open.Receipts(enough)
-		full, ending := w.triggers.Full(&w.open), w.ending != running
-		w.sampling = len(received) == 0 && !full
+		done, ending := enough(), w.ending != running
+		w.sampling = !done
 		w.mu.Unlock()
 		switch {
-		case len(received) > 0, full:
-			return received, nil
+		case done:
+			return nil
 		case ending:
-			return nil, errAborted
+			return errAborted
 		}
 		select {
 		case <-w.wake:
 		case <-w.abort:
-			return nil, errAborted
+			return errAborted
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
@@ -196,50 +219,4 @@ func (w *worker) goOnWith(s ledger.State) {
 	defer w.mu.Unlock()
 	w.planned = time.Now()
 	w.force(f)
-}
-
-// recuts are ranges that the ledger shows behind the committed offset: somebody
-// has set it back. Cut as they were, they have the tokens that they had, and the
-// server knows which of them it has stored.
-type recuts struct {
-	spans []ledger.Span
-	more  bool // the ledger may show further ones
-}
-
-// recutsAtOnce is how many are read from the ledger at a time.
-const recutsAtOnce = 1000
-
-// recut finds out what the next range has to be, as far as the ledger has a say.
-func (w *worker) recut(ctx context.Context) error {
-	c := &w.recuts
-	if !c.more && len(c.spans) == 0 {
-		return nil
-	}
-	w.mu.Lock()
-	next := w.open.First()
-	w.mu.Unlock()
-	for len(c.spans) > 0 && c.spans[0].Last < next {
-		c.spans = c.spans[1:]
-	}
-	if len(c.spans) == 0 && c.more {
-		a := attempt{settler: &w.settler}
-		if err := a.until(ctx, stepRestore, func(ctx context.Context) (err error) {
-			c.spans, err = w.deps.Ledger.Ranges(ctx, w.assignment.TopicID, w.partition.Index, w.epoch, next, recutsAtOnce)
-			return err
-		}); err != nil {
-			return err
-		}
-		c.more = len(c.spans) == recutsAtOnce
-	}
-	if len(c.spans) == 0 {
-		return nil
-	}
-	f := &forcedSpan{last: c.spans[0].Last, exact: true, epoch: w.epoch, leader: -1}
-	if c.spans[0].First > next {
-		f.last, f.exact = c.spans[0].First-1, false
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.force(f)
-	return nil
 }

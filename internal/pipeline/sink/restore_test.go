@@ -224,25 +224,6 @@ func TestOffsetsSetBackAreStoredUnderTheTokensTheyHad(t *testing.T) {
 	})
 }
 
-// Set back into the middle of a range, its rest is stored anew, and the ranges
-// after it are as they were.
-func TestOffsetsSetBackIntoARangeMeetTheNextOne(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(part)
-		for range 2 {
-			w.produceMany(part, 30)
-			run(t, w, 2*time.Second)
-		}
-		w.committed[part], w.metadata[part] = 20, ""
-		run(t, w, 5*time.Second)
-		if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 29}, {First: 30, Last: 59}, {First: 20, Last: 29}},
-			w.spans(part)); diff != "" {
-			t.Errorf("spans (-want +got):\n%s", diff)
-		}
-	})
-}
-
 func TestAPartitionThatDoesNotFitStandsStillAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	other := [16]byte{1}

@@ -51,6 +51,8 @@ func (w *worker) rangesFrom(ctx context.Context) {
 		if w.windows.Full() { // where others have grown, also a partition that gets nothing gives way
 			w.window.KeepWithin()
 			w.measure()
+		} else {
+			w.rebuilt(false)
 		}
 		due, wait, over := w.next(time.Now())
 		switch err := w.exhausted(); {
@@ -161,7 +163,9 @@ func (w *worker) seal() *job {
 // settled is still open.
 func (w *worker) landed(j *job, settled bool) {
 	if settled {
+		w.window.Unpin()
 		w.window.MoveOn(time.Now())
+		w.rebuilt(false)
 	}
 	w.mu.Lock()
 	w.inFlight = 0

@@ -50,6 +50,7 @@ type Window struct {
 	lowWatermark int32 // buckets below are forgotten
 	clamped      int64
 	early        int64
+	pinned       bool // nothing is forgotten
 	closed       bool
 }
 
@@ -128,6 +129,13 @@ func (w *Window) MoveOn(now time.Time) {
 	w.KeepWithin()
 }
 
+// Pin keeps the window from forgetting anything until Unpin: what was planned is decided about
+// with what was known then, whatever memory there is by now.
+func (w *Window) Pin() { w.pinned = true }
+
+// Unpin lets the window forget again.
+func (w *Window) Unpin() { w.pinned = false }
+
 // KeepWithin forgets what is too much: more keys than the window may hold, or more
 // memory than all windows may take, as far as this one takes more than its part. Others
 // may have grown since it was last asked.
@@ -136,6 +144,9 @@ func (w *Window) KeepWithin() { w.keepWithin(int64(w.maxKeys) * keyBytes) }
 // keepWithin forgets what is beyond a number of bytes, or all windows' memory.
 func (w *Window) keepWithin(most int64) {
 	w.tell()
+	if w.pinned {
+		return
+	}
 	if excess := -w.memory.room(); excess > 0 {
 		most = min(most, max(w.memory.part(), w.told-excess))
 	}

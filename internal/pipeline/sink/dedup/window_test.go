@@ -333,6 +333,29 @@ func TestAFullWindowLeavesSmallOnesAlone(t *testing.T) {
 	}
 }
 
+func TestAPinnedWindowForgetsNothing(t *testing.T) {
+	t.Parallel()
+	share, all := sharing(1_000, 2)
+	w := all[0]
+	lowest := w.LowWatermarkFor([]int64{after(time.Hour)}, farAhead)
+	w.SetLowWatermark(lowest)
+	w.Pin()
+	r := w.Rebuild()
+	for n := range 5_000 {
+		r.Observe(hashOf(n), after(time.Duration(n)*700*time.Millisecond)) // an hour
+	}
+	r.Done()
+	w.KeepWithin()
+	if w.Len() != 5_000 || w.LowWatermark() != lowest || !share.Full() {
+		t.Errorf("%d keys from bucket %d on, full %v", w.Len(), w.LowWatermark(), share.Full())
+	}
+	w.Unpin()
+	w.KeepWithin()
+	if share.Full() || w.LowWatermark() == lowest {
+		t.Errorf("%d keys from bucket %d on after that", w.Len(), w.LowWatermark())
+	}
+}
+
 func TestMemoryOfWhatIsForgottenIsGivenBack(t *testing.T) {
 	t.Parallel()
 	share, all := sharing(1_000_000, 1)
