@@ -56,7 +56,8 @@ of the table are UTC days of events; of records that are no events, of receipt.
   unexpected     rows that are no event of a topic, or another one than they say
   excluded       events of days that were deleted on purpose, and of websites and
                  visitors that were erased
-  dead-lettered  records that are, or repeat, a dead letter
+  dead-lettered  records that are a dead letter, or a duplicate of one: received
+                 within sink.window after it
   rollups        owners for which a rollup differs from the events
   changing       owners for which events kept coming, so that nothing can be said
 
@@ -118,7 +119,8 @@ const settleMargin = 5 * time.Second
 
 func (f *verifyFlags) options(cfg config.Sink, now time.Time) (verify.Options, error) {
 	o := verify.Options{
-		Pipelines: pipelinesOf(cfg), Settle: 2*cfg.InsertTimeout + settleMargin, Examples: max(0, f.examples),
+		Pipelines: pipelinesOf(cfg), Window: cfg.Window, Settle: 2*cfg.InsertTimeout + settleMargin,
+		Examples: max(0, f.examples),
 	}
 	for _, l := range o.Pipelines {
 		o.Known = append(o.Known, l.Topic)

@@ -177,7 +177,7 @@ func (s *stage) verify() {
 	offsets, store, pipeline := s.tools()
 	report, err := verify.Run(s.t.Context(), offsets, store, verify.Options{
 		Pipelines: []repair.Pipeline{pipeline}, Known: []string{pipeline.Topic}, Since: s.began.Add(-time.Minute),
-		Until: time.Now().Add(time.Minute), Examples: 5,
+		Until: time.Now().Add(time.Minute), Examples: 5, Window: time.Hour,
 	})
 	if err != nil {
 		s.t.Fatal(err)

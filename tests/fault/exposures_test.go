@@ -113,7 +113,7 @@ func (s *stage) verifyTold(records int) {
 	offsets, store, pipeline := s.tools()
 	report, err := verify.Run(s.t.Context(), offsets, store, verify.Options{
 		Pipelines: []repair.Pipeline{pipeline}, Known: []string{pipeline.Topic}, Examples: 5,
-		Since: s.began.Add(-time.Minute), Until: time.Now().Add(time.Minute),
+		Since: s.began.Add(-time.Minute), Until: time.Now().Add(time.Minute), Window: time.Hour,
 	})
 	if err != nil {
 		s.t.Fatal(err)

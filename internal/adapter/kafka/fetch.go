@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 var errSum = errors.New("the checksum of a record batch is not that of its bytes")
@@ -121,7 +122,7 @@ func (f *fetcher) add(broker int32, a ask, got *kmsg.FetchResponseTopicPartition
 		f.rejected(s, err, time.Now())
 		return
 	case !whole && len(kept) == 0:
-		f.rejected(s, fmt.Errorf("%w: at %d", errSum, a.from.offset), time.Now())
+		f.rejected(s, fmt.Errorf("%w: %w: at %d", buffer.ErrUnreadable, errSum, a.from.offset), time.Now())
 		return
 	}
 	s.fails, s.lacks, s.end = 0, 0, got.HighWatermark

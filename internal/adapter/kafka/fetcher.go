@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
 const (
@@ -27,7 +28,9 @@ const (
 	// quietFails are not told of: a leader moves, and then it is found again.
 	quietFails = 5
 	// rangeFails is how often in a row a broker has to say that it does not have an offset, or
-	// has another log before it: one that has just become the leader may be behind for a moment.
+	// has another log before it, or to send a batch that is not as it was written: one that has
+	// just become the leader may be behind for a moment, and what was damaged on the way is not
+	// the next time.
 	rangeFails = 3
 )
 
@@ -232,13 +235,17 @@ func (f *fetcher) rejected(s *stream, err error, now time.Time) {
 	switch {
 	case errors.Is(err, kerr.OffsetOutOfRange), errors.Is(err, sink.ErrTruncated):
 		s.lacks = before + 1
-		if s.failed = s.lacks >= rangeFails; s.failed {
-			f.report(s, err)
-		}
+		s.failed = s.lacks >= rangeFails
+	case errors.Is(err, buffer.ErrUnreadable):
+		s.lacks = before + 1
+		s.failed = s.lacks >= rangeFails && len(s.batches) == 0 // what is before it is delivered first
 	case kerr.IsRetriable(err) && s.fails <= quietFails:
 		f.refresh(now)
 	default:
 		f.refresh(now)
+		f.report(s, err)
+	}
+	if s.failed {
 		f.report(s, err)
 	}
 }

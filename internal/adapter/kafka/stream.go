@@ -24,7 +24,7 @@ type stream struct {
 	paused bool
 	failed bool      // nothing more comes: the log does not have it, or it cannot be read
 	fails  int       // in a row
-	lacks  int       // of these, that the log does not have the offset, in a row
+	lacks  int       // of these, that the log does not have the offset, or not as it was written, in a row
 	retry  time.Time // not to be asked for before
 	served int64     // when it last got batches, in responses
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/sink"
+	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 	"github.com/millrace/millrace/internal/testkit"
 )
 
@@ -152,7 +153,9 @@ func TestOnlyAnswersInARowThatAnOffsetIsNotThereStopAPartition(t *testing.T) {
 	t.Parallel()
 	const ok = int16(0)
 	gone, away := kerr.OffsetOutOfRange.Code, kerr.NotLeaderForPartition.Code
-	const cut = int16(-2) // of this test: another log
+	const cut, rot = int16(-2), int16(-3) // of this test: another log, and a batch that is damaged
+	damaged := batchAt(7, 1)
+	damaged[len(damaged)-1]++
 	for _, tc := range []struct {
 		responses []int16
 		failed    bool
@@ -165,6 +168,10 @@ func TestOnlyAnswersInARowThatAnOffsetIsNotThereStopAPartition(t *testing.T) {
 		{[]int16{gone, gone, away, gone, gone}, false},
 		{[]int16{cut, cut, ok, cut, cut}, false},
 		{[]int16{cut, cut, ok, cut, cut, cut}, true},
+		{[]int16{rot, rot}, false},
+		{[]int16{rot, rot, away, rot, rot}, false},
+		{[]int16{rot, rot, ok, rot, rot}, false},
+		{[]int16{rot, rot, rot}, true},
 	} {
 		f := newFetcher(1 << 20)
 		f.refreshed = time.Now().Add(time.Hour) // there is no client that could look up leaders
@@ -172,14 +179,50 @@ func TestOnlyAnswersInARowThatAnOffsetIsNotThereStopAPartition(t *testing.T) {
 		s := f.streams[only]
 		for _, code := range tc.responses {
 			got := kmsg.NewFetchResponseTopicPartition()
-			if got.ErrorCode = code; code == cut {
-				got.ErrorCode, got.DivergingEpoch.EndOffset = 0, 3
+			switch got.ErrorCode = max(0, code); code {
+			case cut:
+				got.DivergingEpoch.EndOffset = 3
+			case rot:
+				got.RecordBatches = damaged
 			}
 			f.add(0, ask{s, s.next, 1}, &got)
 		}
 		if s.failed != tc.failed || len(f.failures) > 0 != tc.failed {
 			t.Errorf("after %d: failed %v, told %v; want %v", tc.responses, s.failed, f.failures, tc.failed)
 		}
+	}
+}
+
+// A disk that has lost bits gives the same damaged batch for ever. What comes before it is
+// delivered first, then the owner is told why nothing more comes.
+func TestABatchThatStaysDamagedStopsThePartition(t *testing.T) {
+	t.Parallel()
+	f := newFetcher(1 << 20)
+	f.begin(only, record.TopicEvents, [16]byte{}, mark{7, 1})
+	s := f.streams[only]
+	damaged := batchAt(8, 1)
+	damaged[len(damaged)-1]++
+	add := func(batches ...byte) {
+		got := kmsg.NewFetchResponseTopicPartition()
+		got.RecordBatches = batches
+		f.add(0, ask{s, s.next, 1}, &got)
+	}
+	add(append(batchAt(7, 1), damaged...)...)
+	for range rangeFails + 1 {
+		add(damaged...)
+	}
+	if told := f.failed(); len(told) > 0 {
+		t.Fatalf("told %v while a batch waits to be delivered", told)
+	}
+	first, ok := f.take()
+	if !ok {
+		t.Fatal("what is before the damaged batch is not delivered")
+	}
+	f.done(&first, 8, true)
+	add(damaged...)
+	told := f.failed()
+	if len(told) != 1 || !errors.Is(told[0].err, buffer.ErrUnreadable) || !errors.Is(told[0].err, errSum) || !s.failed {
+		t.Errorf("told %v, want that a batch cannot be read", told)
 	}
 }
 

@@ -25,7 +25,7 @@ func (o *Offsets) Records(
 
 // Letters implements verify.Topic.
 func (o *Offsets) Letters(
-	ctx context.Context, topic string, since int64, do func(partition int32, offset int64, hash record.Hash),
+	ctx context.Context, topic string, since int64, do func(*verify.Letter),
 ) error {
 	dlq := topic + deadletter.Suffix
 	_, bounds, err := o.Describe(ctx, dlq)
@@ -40,7 +40,7 @@ func (o *Offsets) Letters(
 		if err := o.Read(ctx, dlq, p, from[p], b.End, func(t *Tapped) error {
 			letter, err := deadletter.Parse(&t.Record, t.Position)
 			if err == nil && letter.Source.Topic == topic {
-				do(letter.Source.Partition, letter.Source.Offset, hashOf(t.Headers))
+				do(letterOf(letter))
 			}
 			return nil // what is no letter explains nothing
 		}); err != nil {
@@ -48,6 +48,16 @@ func (o *Offsets) Letters(
 		}
 	}
 	return nil
+}
+
+// letterOf returns what a dead letter says of its record. Headers that a sink could not read
+// have kept the record from its window.
+func letterOf(l *deadletter.Letter) *verify.Letter {
+	v := &verify.Letter{Partition: l.Source.Partition, Offset: l.Source.Offset}
+	if h, err := record.ParseHeaders(l.Headers); err == nil && l.Reason != deadletter.ReasonHeaders {
+		v.Hash, v.Received = h.Hash, h.ReceivedAt
+	}
+	return v
 }
 
 // replayed reports whether a record is a dead letter that was sent again.

@@ -61,7 +61,7 @@ func Check(from, to Cursor, entries []Entry, whole bool) Findings {
 	var gone []Span
 	for i := range entries {
 		e := &entries[i]
-		begin := Cursor{e.Epoch, e.Span.First}
+		begin := e.begin()
 		if begin.Compare(to) >= 0 {
 			continue
 		}

@@ -38,7 +38,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			"Committed offsets that are in no entry of the ledger now, of the partitions owned."),
 		behind: gauge("millrace_reconciler_behind_offsets",
 			"Committed offsets whose entries were not checked yet, of the partitions owned."),
-		waiting: gauge("millrace_reconciler_pairs_waiting", "Owners' days that wait to be compared with their rollups."),
+		waiting: gauge("millrace_reconciler_pairs_waiting", "Owners' days that wait to be compared with their "+
+			"rollups; beyond 200000 the others are noted later."),
 		overdue: gauge("millrace_reconciler_pairs_overdue", "Owners' days whose turn it was in the latest round and "+
 			"that it did not get to; more of them than sink.reconcile_pairs, round after round, are looked at later than "+
 			"promised."),

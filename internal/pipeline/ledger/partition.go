@@ -10,7 +10,8 @@ import (
 type partition struct {
 	topic  string
 	kept   Cursor // the mark as it is stored
-	cursor Cursor // up to where entries were read
+	cursor Cursor // up to where entries were checked
+	noted  Cursor // up to where their pairs were noted
 	gaps   []Gap  // found before the cursor, and not covered since
 	pairs  map[Touched]*pair
 }
@@ -28,7 +29,7 @@ type pair struct {
 // mark returns up to where nothing is left to do: a restart reads again from
 // there, finds the gaps that are open now, and the pairs that wait.
 func (s *partition) mark() Cursor {
-	m := s.cursor
+	m := s.noted
 	for _, g := range s.gaps {
 		if g.From.Compare(m) < 0 {
 			m = g.From
@@ -50,18 +51,6 @@ func (s *partition) missing() (offsets int64) {
 	return offsets
 }
 
-// touch notes the pairs of an entry.
-func (s *partition) touch(e *Entry, now time.Time) {
-	for _, t := range e.Touched {
-		p := s.pairs[t]
-		if p == nil {
-			p = &pair{since: now}
-			s.pairs[t] = p
-		}
-		p.entry, p.touched = Cursor{e.Epoch, e.Span.First}, now
-	}
-}
-
 // cover reads the entries up to the settled offset and checks that they cover it.
 func (r *Reconciler) cover(ctx context.Context, at *Settled) error {
 	p := at.partition()
@@ -72,9 +61,12 @@ func (r *Reconciler) cover(ctx context.Context, at *Settled) error {
 	if err := r.lookAgain(ctx, p, s); err != nil {
 		return err
 	}
+	if err := r.catchUp(ctx, p, s); err != nil {
+		return err
+	}
 	to := Cursor{at.Epoch, at.Next}
 	for range pagesPerRound {
-		if s.cursor.Compare(to) >= 0 || r.full() {
+		if s.cursor.Compare(to) >= 0 {
 			break
 		}
 		entries, err := r.deps.Store.Entries(ctx, p, s.cursor, entriesAtOnce)
@@ -82,12 +74,10 @@ func (r *Reconciler) cover(ctx context.Context, at *Settled) error {
 			return err
 		}
 		whole := len(entries) < entriesAtOnce
-		now := time.Now()
 		f := Check(s.cursor, to, entries, whole)
-		for i := range entries {
-			if (Cursor{entries[i].Epoch, entries[i].Span.First}).Compare(to) < 0 {
-				s.touch(&entries[i], now)
-			}
+		noted := r.note(s, entries, to, f.End)
+		if s.noted == s.cursor {
+			s.noted = noted
 		}
 		s.cursor = f.End
 		s.gaps = append(s.gaps, f.Gaps...)
@@ -112,7 +102,7 @@ func (r *Reconciler) load(ctx context.Context, p Partition, at *Settled) (*parti
 	if err != nil {
 		return nil, err
 	}
-	s := &partition{topic: p.Topic, kept: kept, cursor: cursor, pairs: map[Touched]*pair{}}
+	s := &partition{topic: p.Topic, kept: kept, cursor: cursor, noted: cursor, pairs: map[Touched]*pair{}}
 	r.partitions[p] = s
 	return s, nil
 }
@@ -160,25 +150,17 @@ func (r *Reconciler) lookAgain(ctx context.Context, p Partition, s *partition) e
 			return err
 		}
 		f := Check(g.From, g.To, entries, true)
-		now := time.Now()
+		var late []Entry
 		for i := range entries {
-			if entries[i].Span.First < g.To.Next && entries[i].Span.Last >= g.From.Next {
-				s.touch(&entries[i], now)
+			if e := &entries[i]; e.Span.First < g.To.Next && e.Span.Last >= g.From.Next {
+				late = append(late, *e)
 			}
 		}
+		s.noted = r.note(s, late, s.noted, s.noted)
 		open = append(open, f.Gaps...)
 	}
 	s.gaps = open
 	return nil
-}
-
-// full reports whether as many pairs wait as memory is meant for.
-func (r *Reconciler) full() bool {
-	n := 0
-	for _, s := range r.partitions {
-		n += len(s.pairs)
-	}
-	return n >= maxWaiting
 }
 
 // report counts and logs what a check has found.

@@ -37,8 +37,9 @@ const (
 	// for one partition: after a long pause, others have their turn too.
 	entriesAtOnce = 2_000
 	pagesPerRound = 10
-	// maxWaiting is how many pairs wait at most. Beyond it no more entries are read
-	// until some were looked at; the mark stays before them.
+	// maxWaiting is how many pairs wait at most. Beyond it those of later entries are noted
+	// when some were looked at; the mark stays before them. What entries cover is checked all
+	// the same.
 	maxWaiting = 200_000
 	// pairsAtOnce is how many pairs one statement asks about.
 	pairsAtOnce = 200
@@ -60,6 +61,8 @@ type Reconciler struct {
 	deps    Deps
 	metrics *metrics
 
+	maxWaiting int // pairs
+
 	partitions map[Partition]*partition
 	equal      map[Touched]time.Time // listed days that no longer differed, since when
 }
@@ -70,7 +73,7 @@ func New(cfg Config, deps Deps) (*Reconciler, error) {
 		return nil, errors.New("ledger: interval, settle and pairs must be positive")
 	}
 	return &Reconciler{
-		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics),
+		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics), maxWaiting: maxWaiting,
 		partitions: map[Partition]*partition{}, equal: map[Touched]time.Time{},
 	}, nil
 }

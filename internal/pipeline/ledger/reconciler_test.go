@@ -212,6 +212,106 @@ func TestAGapIsToldEachRoundUntilItIsCovered(t *testing.T) {
 	}
 }
 
+// busy returns an entry for each offset, each of a pair of its own.
+func busy(from, to int64) (entries []Entry) {
+	for i := from; i < to; i++ {
+		entries = append(entries, settled(1, i, i, Touched{Owner: fmt.Sprint("web_", i), Day: 20_000}))
+	}
+	return entries
+}
+
+func TestMorePairsThanMayWaitHideNoGap(t *testing.T) {
+	t.Parallel()
+	store := newMemory()
+	w := newWatch(t, store)
+	w.maxWaiting = 10
+	store.entries = busy(0, 20)
+	w.round(t, 20)
+	store.entries = append(store.entries, settled(1, 30, 39), settled(1, 35, 44))
+	store.entries[len(store.entries)-1].Stored--
+	w.round(t, 45)
+	if gap, twice, wrong := testutil.ToFloat64(w.metrics.gapOffsets), testutil.ToFloat64(w.metrics.overlaps),
+		testutil.ToFloat64(w.metrics.miscounts); gap != 10 || twice != 1 || wrong != 1 {
+		t.Errorf("gaps of %v offsets, %v overlaps and %v miscounts, want 10, 1 and 1", gap, twice, wrong)
+	}
+	if got := testutil.ToFloat64(w.metrics.behind); got != 0 {
+		t.Errorf("the checks are %v offsets behind", got)
+	}
+}
+
+func TestPairsWithoutRoomAreNotedWhenOthersWereLookedAt(t *testing.T) {
+	t.Parallel()
+	for _, pairs := range []int64{10, 11, 25} {
+		synctest.Test(t, func(t *testing.T) {
+			store := newMemory()
+			store.entries = busy(0, pairs)
+			for i := range store.entries {
+				pair := store.entries[i].Touched[0]
+				store.counts[pair], store.cells[pair] = Counts{10, 11, 11}, true
+			}
+			w := newWatch(t, store)
+			w.maxWaiting = 10
+			w.round(t, pairs)
+			if got := testutil.ToFloat64(w.metrics.waiting); got != 10 {
+				t.Errorf("%v pairs of %d wait, want 10", got, pairs)
+			}
+			for range 12 {
+				pass(settleTime)
+				w.round(t, pairs)
+			}
+			if got := int64(len(store.listed)); got != pairs {
+				t.Errorf("%d days are listed, want %d", got, pairs)
+			}
+			if got := store.marks[here]; got != (Cursor{1, pairs}) {
+				t.Errorf("the mark is %v, want the end", got)
+			}
+		})
+	}
+}
+
+// The first pairs are looked at, the mark passes them, and those without room are not passed.
+func TestTheMarkWaitsForPairsWithoutRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory()
+		store.entries = busy(0, 25)
+		w := newWatch(t, store)
+		w.maxWaiting = 10
+		for i, want := range []Cursor{{1, 0}, {1, 0}, {1, 10}, {1, 10}, {1, 10}, {1, 20}} {
+			w.round(t, 25)
+			if got := store.marks[here]; got != want {
+				t.Errorf("after round %d the mark is %v, want %v", i, got, want)
+			}
+			pass(settleTime)
+		}
+	})
+}
+
+func TestAGapThatIsCoveredWithoutRoomIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory()
+		store.entries = append([]Entry{settled(1, 10, 10)}, busy(20, 30)...)
+		store.marks[here] = Cursor{1, 0}
+		w := newWatch(t, store)
+		w.maxWaiting = 10
+		w.round(t, 30)
+		store.entries = append(store.entries, settled(1, 0, 9), settled(1, 11, 19, day))
+		store.counts[day], store.cells[day] = Counts{10, 11, 11}, true
+		w.round(t, 30)
+		if got := store.marks[here]; got != (Cursor{1, 11}) {
+			t.Errorf("the mark is %v, want it before the pair without room", got)
+		}
+		for range 6 {
+			pass(settleTime)
+			w.round(t, 30)
+		}
+		if store.listed[day] != ReasonOver {
+			t.Error("the day is not listed")
+		}
+	})
+}
+
 func TestOwnersThatComeAndGoFindNoGaps(t *testing.T) {
 	t.Parallel()
 	store := newMemory()

@@ -33,7 +33,8 @@ const (
 	// HaltPanic: this build cannot make a block of a record. Whoever owns the partition
 	// next would end by it too, and so would all its other partitions.
 	HaltPanic HaltReason = "panic"
-	// HaltBatch: what comes next is in a record batch that cannot be unpacked.
+	// HaltBatch: what comes next is in a record batch that cannot be unpacked, or is not as
+	// it was written.
 	HaltBatch HaltReason = "batch"
 )
 

@@ -22,6 +22,7 @@ const (
 // seen is a record of a slice.
 type seen struct {
 	offset   int64
+	received int64  // Unix milliseconds
 	print    uint64 // of what the sort key of its row would be; 0 for no event
 	hash     record.Hash
 	owner    int32 // in slice.owners
@@ -97,7 +98,10 @@ func (s *slice) read(ctx context.Context, topic Topic, erased *tombstone.Set) er
 		if s.first == 0 {
 			s.first = r.Time
 		}
-		rec := seen{offset: r.Offset, hash: r.Hash, replayed: r.Replayed, owner: s.ownerOf(r.Key), day: record.Day(r.Time)}
+		rec := seen{
+			offset: r.Offset, received: r.Time, hash: r.Hash, replayed: r.Replayed, owner: s.ownerOf(r.Key),
+			day: record.Day(r.Time),
+		}
 		// What no Date can hold is no event of the table: a dead letter tells of it.
 		if decoder.DecodeEvent(r.Value, &event) == nil && event.TimeMillis >= 0 &&
 			event.TimeMillis < maxDay*record.MillisPerDay {

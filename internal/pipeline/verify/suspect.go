@@ -13,11 +13,13 @@ const maxTold = 100_000
 type suspect struct {
 	position
 
+	received int64 // Unix milliseconds
 	key      Key
 	hash     record.Hash
 	replayed bool
 	erased   bool
 	letter   bool
+	unseen   bool // by the window: a letter whose headers could not be read
 }
 
 type position struct {
@@ -34,7 +36,8 @@ func (v *verifier) suspect(ctx context.Context, s *slice) error {
 			continue
 		}
 		v.suspects = append(v.suspects, suspect{
-			position: position{s.Partition, r.offset}, key: s.key(r), hash: r.hash, replayed: r.replayed, erased: r.erased,
+			position: position{s.Partition, r.offset}, received: r.received, key: s.key(r), hash: r.hash,
+			replayed: r.replayed, erased: r.erased,
 		})
 		if int64(len(v.suspects)) < v.o.SliceRecords {
 			continue
@@ -60,29 +63,6 @@ func (v *verifier) judge(ctx context.Context, topic string) error {
 	}
 	v.suspects = v.suspects[:0]
 	return nil
-}
-
-// letters marks the suspects that are dead letters, and those that repeat one: the first
-// copy of their event is a dead letter, so they were duplicates of it. What was replayed
-// is never a duplicate. Letters are written later than their records are received.
-func (v *verifier) letters(ctx context.Context, topic string) error {
-	at, hashes := map[position]int{}, map[record.Hash][]int{}
-	for i := range v.suspects {
-		s := &v.suspects[i]
-		at[s.position] = i
-		if !s.replayed && s.hash != (record.Hash{}) {
-			hashes[s.hash] = append(hashes[s.hash], i)
-		}
-	}
-	return v.topic.Letters(ctx, topic, v.o.Since.UnixMilli(), func(partition int32, offset int64, hash record.Hash) {
-		if i, ok := at[position{partition, offset}]; ok {
-			v.suspects[i].letter = true
-		}
-		for _, i := range hashes[hash] {
-			v.suspects[i].letter = true
-		}
-		delete(hashes, hash)
-	})
 }
 
 func (v *verifier) verdict(topic string, s *suspect) {

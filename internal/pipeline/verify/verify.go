@@ -24,8 +24,18 @@ type Topic interface {
 	// they point to is only valid during the call.
 	Records(ctx context.Context, topic string, partition int32, from, to int64, do func(*Record) error) error
 	// Letters gives each dead letter of a topic to do that was written since a time
-	// in Unix milliseconds, and says for which record.
-	Letters(ctx context.Context, topic string, since int64, do func(partition int32, offset int64, hash record.Hash)) error
+	// in Unix milliseconds. What it points to is only valid during the call.
+	Letters(ctx context.Context, topic string, since int64, do func(*Letter)) error
+}
+
+// Letter is a dead letter of a record of an event topic.
+type Letter struct {
+	Partition int32
+	Offset    int64 // of the record
+	// Hash is the record's; zero where no window has seen the record, since its headers
+	// could not be read.
+	Hash     record.Hash
+	Received int64 // when the record was, in Unix milliseconds
 }
 
 // Record is one record of an event topic.
@@ -131,6 +141,8 @@ type Options struct {
 	Known []string
 	// Since and Until bound the time of receipt.
 	Since, Until time.Time
+	// Window is for how long, in time of receipt, sinks know an event again.
+	Window time.Duration
 	// Settle is how far apart two looks at a day's rollups are while sinks run.
 	Settle time.Duration
 	// Examples is how many differences are shown of each kind.
@@ -149,7 +161,7 @@ func Run(ctx context.Context, topic Topic, base Base, o Options) (*Report, error
 	}
 	v := &verifier{
 		topic: topic, base: base, o: o, report: newReport(o), missing: map[told]struct{}{},
-		pairs: map[ledger.Touched]struct{}{},
+		pairs: map[ledger.Touched]struct{}{}, repeats: map[record.Hash]sighting{},
 	}
 	var err error
 	if v.exclusions, err = base.Exclusions(ctx); err != nil {
@@ -183,8 +195,9 @@ type verifier struct {
 	exclusions []Exclusion
 	erased     *tombstone.Set
 	scanned    []scanned
-	suspects   []suspect         // of the topic that is read
-	missing    map[told]struct{} // events that are; up to maxTold
+	suspects   []suspect                // of the topic that is read
+	missing    map[told]struct{}        // events that are; up to maxTold
+	repeats    map[record.Hash]sighting // the last copies of dead letters, of the topic; up to maxTold
 	pairs      map[ledger.Touched]struct{}
 	running    bool // a sink is there
 }
@@ -247,7 +260,9 @@ func (v *verifier) pipeline(ctx context.Context, l repair.Pipeline) error {
 			return fmt.Errorf("verifying %s/%d: %w", l.Topic, p, err)
 		}
 	}
-	return v.judge(ctx, l.Topic)
+	err = v.judge(ctx, l.Topic)
+	clear(v.repeats)
+	return err
 }
 
 // uncommitted tells of the records of a partition that no offset says anything of: they

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/repair"
+	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
 
@@ -18,6 +20,7 @@ import (
 type log struct {
 	records   []Record
 	letters   []int // records that have one
+	unseen    bool  // their headers could not be read
 	committed map[int32]repair.Committed
 }
 
@@ -53,9 +56,13 @@ func (l *log) Records(_ context.Context, _ string, _ int32, from, to int64, do f
 	return nil
 }
 
-func (l *log) Letters(_ context.Context, _ string, _ int64, do func(int32, int64, record.Hash)) error {
+func (l *log) Letters(_ context.Context, _ string, _ int64, do func(*Letter)) error {
 	for _, i := range l.letters {
-		do(0, int64(i), l.records[i].Hash)
+		letter := Letter{Offset: int64(i)}
+		if !l.unseen {
+			letter.Hash, letter.Received = l.records[i].Hash, l.records[i].Time
+		}
+		do(&letter)
 	}
 	return nil
 }
@@ -103,8 +110,35 @@ func recordsOf(ids ...string) []Record {
 	return all
 }
 
+// copies returns records of one event, received so long after noon.
+func copies(after ...time.Duration) []Record {
+	all := recordsOf(slices.Repeat([]string{"a"}, len(after))...)
+	for i := range all {
+		all[i].Time += after[i].Milliseconds()
+	}
+	return all
+}
+
 func committed(offset int64) map[int32]repair.Committed {
 	return map[int32]repair.Committed{0: {Offset: offset}}
+}
+
+func TestWhatAWindowKnowsIsWhatItSays(t *testing.T) {
+	t.Parallel()
+	for _, window := range []time.Duration{time.Minute, time.Hour, time.Hour + time.Second, 24 * time.Hour} {
+		v := verifier{o: Options{Window: window}}
+		for _, after := range []time.Duration{-time.Hour, window, window + bucket - time.Millisecond, window + 2*bucket} {
+			for _, first := range []time.Time{noon, noon.Add(bucket - time.Millisecond)} {
+				w := dedup.NewWindow(window, 10)
+				hash := record.HashOf([]byte("web_1"), []byte("a"))
+				before, at := first.UnixMilli(), first.Add(after).UnixMilli()
+				w.Duplicate(hash, before)
+				if want, got := w.Duplicate(hash, at), v.knows(before, at); got != want {
+					t.Errorf("a window of %v, %v after %v: known %v, want %v", window, after, first, got, want)
+				}
+			}
+		}
+	}
 }
 
 func TestNothingIsStored(t *testing.T) {
@@ -144,13 +178,57 @@ func TestNothingIsStored(t *testing.T) {
 			Day{InTopic: 2, Distinct: 2, Missing: 2},
 			0,
 		},
+		"a copy when no window knew the letter any more": {
+			log{records: copies(0, 2*time.Hour), letters: []int{0}, committed: committed(2)},
+			Day{InTopic: 2, Distinct: 2, DeadLettered: 1, Missing: 1},
+			0,
+		},
+		"a copy in the last moment that the window knew it": {
+			log{records: copies(0, time.Hour+bucket-time.Millisecond), letters: []int{0}, committed: committed(2)},
+			Day{InTopic: 2, Distinct: 2, DeadLettered: 2},
+			0,
+		},
+		"and one in the moment after": {
+			log{records: copies(0, time.Hour+bucket), letters: []int{0}, committed: committed(2)},
+			Day{InTopic: 2, Distinct: 2, DeadLettered: 1, Missing: 1},
+			0,
+		},
+		"a letter that no window has seen": {
+			log{records: copies(0, 0), letters: []int{0}, unseen: true, committed: committed(2)},
+			Day{InTopic: 2, Distinct: 2, DeadLettered: 1, Missing: 1},
+			0,
+		},
+		"a letter explains nothing that came before it": {
+			log{records: copies(0, 0), letters: []int{1}, committed: committed(2)},
+			Day{InTopic: 2, Distinct: 2, DeadLettered: 1, Missing: 1},
+			0,
+		},
+		"a copy is seen too, and prolongs what the window knows": {
+			log{records: copies(0, 50*time.Minute, 100*time.Minute), letters: []int{0}, committed: committed(3)},
+			Day{InTopic: 3, Distinct: 3, DeadLettered: 3},
+			0,
+		},
+		"also for one that another edge received earlier": {
+			log{
+				records: copies(0, 50*time.Minute, 40*time.Minute, 110*time.Minute), letters: []int{0},
+				committed: committed(4),
+			},
+			Day{InTopic: 4, Distinct: 4, DeadLettered: 4},
+			0,
+		},
+		"a letter from before the time that is verified": {
+			log{records: copies(-6*time.Hour-time.Minute, -6*time.Hour), letters: []int{0}, committed: committed(2)},
+			Day{InTopic: 1, Distinct: 1, DeadLettered: 1},
+			0,
+		},
 	} {
 		for _, atOnce := range []int64{0, 1} { // a slice of everything, and of one record
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				r, err := Run(t.Context(), &tt.topic, empty{}, Options{
 					Pipelines: []repair.Pipeline{{Topic: record.TopicEvents, Group: "g"}}, Known: []string{record.TopicEvents},
-					Since: noon.Add(-time.Hour), Until: noon.Add(time.Hour), Examples: 10, SliceRecords: atOnce,
+					Since: noon.Add(-6 * time.Hour), Until: noon.Add(6 * time.Hour), Window: time.Hour, Examples: 10,
+					SliceRecords: atOnce,
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -282,6 +282,7 @@ func options(s *stage.Stage) verify.Options {
 	return verify.Options{
 		Pipelines: []repair.Pipeline{{Topic: record.TopicEvents, Group: s.Sink.Group}}, Known: []string{record.TopicEvents},
 		Since: time.Now().Add(-24 * time.Hour), Until: time.Now().Add(time.Hour), Settle: settle, Examples: 10,
+		Window: s.Sink.Window,
 	}
 }
 

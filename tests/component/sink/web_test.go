@@ -61,7 +61,9 @@ func (s *webScene) stored(t *testing.T) {
 // same compares the topics with the tables.
 func (s *webScene) same(t *testing.T) *verify.Report {
 	t.Helper()
-	o := verify.Options{Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Minute), Examples: 5}
+	o := verify.Options{
+		Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Minute), Window: time.Hour, Examples: 5,
+	}
 	for _, topic := range besides {
 		o.Pipelines, o.Known = append(o.Pipelines, s.pipeline(topic)), append(o.Known, topic)
 	}

@@ -353,6 +353,7 @@ func (o *office) verified() *verify.Report {
 	report, err := verify.Run(o.t.Context(), o.Offsets, store, verify.Options{
 		Pipelines: []repair.Pipeline{{Topic: record.TopicEvents, Group: o.Sink.Group}}, Known: []string{record.TopicEvents},
 		Since: time.Now().Add(-24 * time.Hour), Until: time.Now().Add(time.Hour), Settle: time.Second, Examples: 10,
+		Window: o.Sink.Window,
 	})
 	if err != nil {
 		o.t.Fatal(err)
