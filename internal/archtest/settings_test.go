@@ -115,7 +115,9 @@ func TestAFieldIsReadOfItsOwnStructure(t *testing.T) {
 }
 
 // nameOf returns the name that FieldsRead has for a field.
-func nameOf(of reflect.Type, field string) string { return ours(of.PkgPath()) + "." + of.Name() + "." + field }
+func nameOf(of reflect.Type, field string) string {
+	return ours(of.PkgPath()) + "." + of.Name() + "." + field
+}
 
 // readsStored reports whether a file reads a field by the name that it is stored by.
 func readsStored(t *testing.T, file, field string) bool {

@@ -45,10 +45,10 @@ func sinkTakes(t *testing.T, c *corev1.Container) float64 {
 		t.Fatal(err)
 	}
 	sum := 228. * (1 << 20)
-	for lane := range strings.SplitSeq(of("LANES", "live,backfill,web,clicks,exposures"), ",") {
-		shares, ok := pipelineShares[lane]
+	for name := range strings.SplitSeq(of("LANES", "live,backfill,web,clicks,exposures"), ",") {
+		shares, ok := pipelineShares[name]
 		if !ok {
-			t.Fatalf("there is no lane %q", lane)
+			t.Fatalf("there is no lane %q", name)
 		}
 		sum += shares[0]*maxMemory + shares[1]*windowMemory
 	}
