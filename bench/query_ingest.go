@@ -99,7 +99,7 @@ func (f *queryFigures) drive(
 	r, err := load.Drive(ctx, load.Options{Rate: rate, Duration: d, Connections: connections, Timeout: 30 * time.Second},
 		f.events(a, run), send)
 	if err == nil && r.Statuses["200"] < r.Requests*9/10 {
-		err = fmt.Errorf("events are refused: %v %s", r.Statuses, r.FirstError)
+		err = fmt.Errorf("events are rejected: %v %s", r.Statuses, r.FirstError)
 	}
 	return r, err
 }

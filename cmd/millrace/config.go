@@ -22,7 +22,7 @@ func newConfig() *cobra.Command {
   MILLRACE_LOG_LEVEL=loud millrace config check`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, _, err := settingsOf(cmd); err != nil && !errors.Is(err, errAnswered) {
+			if _, _, err := settingsOf(cmd); err != nil && !errors.Is(err, errShown) {
 				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), "ok")
@@ -35,7 +35,7 @@ func newConfig() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, meta, err := settingsOf(cmd)
-			if errors.Is(err, errAnswered) {
+			if errors.Is(err, errShown) {
 				return nil
 			}
 			if err != nil {

@@ -73,7 +73,7 @@ func (f *doctorFlags) look(cmd *cobra.Command) (*doctor.Report, error) {
 		o.Roles = append(o.Roles, doctor.Role(r))
 	}
 	s, _, err := settingsOf(cmd)
-	if err != nil && !errors.Is(err, errAnswered) {
+	if err != nil && !errors.Is(err, errShown) {
 		return unusable(err), nil
 	}
 	o.Embedded = embedded(&s)

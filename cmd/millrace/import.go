@@ -54,7 +54,7 @@ property, numbers, true and false are themselves and all else is text.
 How far an import has come stands in FILE` + stateSuffix + `; the same command goes on
 there after a stop or a crash, and nothing is stored twice. Events without an
 eventId get one made of the file's content and the line; those without a timestamp
-are dated as the file is. What is refused is listed in FILE` + rejectionsSuffix + `, with
+are dated as the file is. What is rejected is listed in FILE` + rejectionsSuffix + `, with
 line, field and rule, and makes the command fail in the end; the other lines are
 imported all the same.
 
@@ -71,8 +71,8 @@ Files whose events are sorted by month are stored faster.`,
 	flags.StringVar(&f.website, "website", "", "website `ID` or client id of events that name none")
 	flags.StringVar(&f.format, "format", "", "`FORMAT` of the files, ndjson or csv; the names say it when left out")
 	flags.StringVar(&f.state, "state", "", "`FILE` for the state of the import instead of the one beside the events")
-	flags.StringVar(&f.rejections, "errors", "", "`FILE` for what is refused instead of the one beside the events")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "check every line, print what would be refused, and send nothing")
+	flags.StringVar(&f.rejections, "errors", "", "`FILE` for what is rejected instead of the one beside the events")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "check every line, print what would be rejected, and send nothing")
 	return cmd
 }
 
@@ -128,7 +128,7 @@ func (f *importFlags) run(cmd *cobra.Command, files []string, s config.Settings,
 		rejected += p.Rejected
 	}
 	if rejected > 0 {
-		return fmt.Errorf("%d lines were refused", rejected)
+		return fmt.Errorf("%d lines were rejected", rejected)
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (m *meter) print(p importer.Progress, over bool) {
 		end = ""
 	}
 	rate := float64(p.Sent) / max(time.Since(m.begun).Seconds(), 0.001)
-	fmt.Fprintf(m.out, "%s%s: %3.0f %%, %d lines, %d events, %d refused, %.0f events/s%s",
+	fmt.Fprintf(m.out, "%s%s: %3.0f %%, %d lines, %d events, %d rejected, %.0f events/s%s",
 		start, m.name, 100*p.Ratio, p.Lines, p.Accepted, p.Rejected, rate, end)
 }
 
@@ -247,6 +247,6 @@ func (m *meter) end(p importer.Progress, opts importer.Options) {
 		fmt.Fprintf(m.out, "%s: stopped behind line %d; the same command goes on there\n", m.name, p.Lines)
 	}
 	if p.Rejected > 0 && !opts.DryRun {
-		fmt.Fprintf(m.out, "%s: what was refused stands in %s\n", m.name, opts.Rejections)
+		fmt.Fprintf(m.out, "%s: what was rejected stands in %s\n", m.name, opts.Rejections)
 	}
 }

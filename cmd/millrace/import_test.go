@@ -115,8 +115,8 @@ func TestALineIsRejectedByItselfAndTheOthersAreImported(t *testing.T) {
 		`{"name":"last"}`,
 	}, "\n"))
 	_, said, err := p.run(t, key, file)
-	if err == nil || err.Error() != "7 lines were refused" ||
-		!strings.Contains(said, "100 %, 11 lines, 3 events, 7 refused") {
+	if err == nil || err.Error() != "7 lines were rejected" ||
+		!strings.Contains(said, "100 %, 11 lines, 3 events, 7 rejected") {
 		t.Errorf("the error is %v, and it says %s", err, said)
 	}
 	text, err := os.ReadFile(file + rejectionsSuffix)

@@ -10,9 +10,9 @@ import (
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
-// errAnswered ends a command whose flags asked for an answer that was given,
+// errShown ends a command whose flags asked for an answer that was given,
 // such as --config.print.
-var errAnswered = errors.New("answered")
+var errShown = errors.New("shown")
 
 // shownSettings are the settings that every --help lists; the others are there
 // too, and `millrace config reference` lists them all.
@@ -51,7 +51,7 @@ func settingsOf(cmd *cobra.Command, serves ...string) (config.Settings, config.M
 		Name: cmd.CommandPath(), Output: cmd.OutOrStdout(), Serves: serves,
 	})
 	if err == nil && meta.Done {
-		err = errAnswered
+		err = errShown
 	}
 	return s, meta, err
 }
@@ -63,7 +63,7 @@ func withSettings(
 ) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		s, _, err := settingsOf(cmd)
-		if errors.Is(err, errAnswered) {
+		if errors.Is(err, errShown) {
 			return nil
 		}
 		if err != nil {

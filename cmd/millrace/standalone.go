@@ -29,7 +29,7 @@ instead of the embedded one.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, meta, err := settingsOf(cmd, "ingest.listen", "query.listen", "link.listen")
-			if errors.Is(err, errAnswered) {
+			if errors.Is(err, errShown) {
 				return nil
 			}
 			if err != nil {

@@ -42,7 +42,7 @@ and with 2 when a part is unknown.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, _, err := settingsOf(cmd)
-			if errors.Is(err, errAnswered) {
+			if errors.Is(err, errShown) {
 				return nil
 			}
 			if err != nil {

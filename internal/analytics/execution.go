@@ -46,7 +46,7 @@ type run struct {
 // errResultsTooLarge and errLeft are reasons why a statement has no response.
 var (
 	errResultsTooLarge = fmt.Errorf("%w: the results of the request together", ErrTooLarge)
-	errLeft            = errors.New("nobody waits for the answer any more")
+	errLeft            = errors.New("nobody waits for the result any more")
 )
 
 // versionsAtOnce is how many versions one request reads at the same time.

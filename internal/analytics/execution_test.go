@@ -115,7 +115,7 @@ func ask(ctx context.Context, t *testing.T, e *Engine, wants Freshness) (uint64,
 	return r.Table.Columns[0].Uints[0], nil
 }
 
-func expectAnswer(t *testing.T, e *Engine, why string, wants Freshness, want uint64) {
+func expectResult(t *testing.T, e *Engine, why string, wants Freshness, want uint64) {
 	t.Helper()
 	if got, err := ask(t.Context(), t, e, wants); err != nil || got != want {
 		t.Errorf("%s: answer %d, %v; want that of run %d", why, got, err, want)
@@ -127,17 +127,17 @@ func TestAResponseIsKeptUntilTheDataChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dial{version: Version{Number: 1}}
 		e := cachingEngine(t, &countingRunner{}, d, Config{})
-		expectAnswer(t, e, "first", Freshness{}, 1)
-		expectAnswer(t, e, "at once", Freshness{}, 1)
+		expectResult(t, e, "first", Freshness{}, 1)
+		expectResult(t, e, "at once", Freshness{}, 1)
 		<-time.After(fresh)
-		expectAnswer(t, e, "a moment after data that may have just changed", Freshness{}, 2)
+		expectResult(t, e, "a moment after data that may have just changed", Freshness{}, 2)
 		<-time.After(settled)
-		expectAnswer(t, e, "after data that has settled", Freshness{}, 3)
+		expectResult(t, e, "after data that has settled", Freshness{}, 3)
 		<-time.After(oldest - time.Second)
-		expectAnswer(t, e, "long after", Freshness{}, 3)
+		expectResult(t, e, "long after", Freshness{}, 3)
 		d.set(Version{Number: 2}, nil)
 		<-time.After(fresh)
-		expectAnswer(t, e, "after a change", Freshness{}, 4)
+		expectResult(t, e, "after a change", Freshness{}, 4)
 	})
 }
 
@@ -145,11 +145,11 @@ func TestAResponseIsKeptForAMomentWhileTheDataSettles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := cachingEngine(t, &countingRunner{}, &dial{version: Version{Number: 1, Settling: true}}, Config{})
-		expectAnswer(t, e, "first", Freshness{}, 1)
+		expectResult(t, e, "first", Freshness{}, 1)
 		<-time.After(settled)
-		expectAnswer(t, e, "later", Freshness{}, 2)
+		expectResult(t, e, "later", Freshness{}, 2)
 		<-time.After(fresh)
-		expectAnswer(t, e, "and later", Freshness{}, 3)
+		expectResult(t, e, "and later", Freshness{}, 3)
 	})
 }
 
@@ -200,8 +200,8 @@ func TestWithoutAVersionNothingIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := cachingEngine(t, &countingRunner{}, &dial{err: errors.New("away")}, Config{})
-		expectAnswer(t, e, "first", Freshness{}, 1)
-		expectAnswer(t, e, "at once", Freshness{}, 2)
+		expectResult(t, e, "first", Freshness{}, 1)
+		expectResult(t, e, "at once", Freshness{}, 2)
 		if _, ok := e.Prepare(t.Context(), plansOf(t, oneSummary), Freshness{}).Tag(); ok {
 			t.Error("an answer of an unknown state has a tag")
 		}
@@ -213,13 +213,13 @@ func TestACallerMayDoWithoutTheCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dial{version: Version{Number: 1}}
 		e := cachingEngine(t, &countingRunner{}, d, Config{})
-		expectAnswer(t, e, "not stored", Freshness{NoRead: true, NoStore: true}, 1)
+		expectResult(t, e, "not stored", Freshness{NoRead: true, NoStore: true}, 1)
 		if d.reads != 0 {
 			t.Errorf("%d versions were read for an answer that nobody keeps", d.reads)
 		}
-		expectAnswer(t, e, "stored", Freshness{}, 2)
-		expectAnswer(t, e, "not read, and stored", Freshness{NoRead: true}, 3)
-		expectAnswer(t, e, "read", Freshness{}, 3)
+		expectResult(t, e, "stored", Freshness{}, 2)
+		expectResult(t, e, "not read, and stored", Freshness{NoRead: true}, 3)
+		expectResult(t, e, "read", Freshness{}, 3)
 	})
 }
 
@@ -270,7 +270,7 @@ func TestEqualQuestionsAtTheSameTimeRunOnce(t *testing.T) {
 		e := cachingEngine(t, r, &dial{version: Version{Number: 1}}, Config{})
 		var all sync.WaitGroup
 		for range 20 {
-			all.Go(func() { expectAnswer(t, e, "together", Freshness{}, 1) })
+			all.Go(func() { expectResult(t, e, "together", Freshness{}, 1) })
 		}
 		all.Wait()
 		if shared := testutil.ToFloat64(e.metrics.served.shared); r.runs != 1 || shared != 19 {
@@ -319,7 +319,7 @@ func TestACallerThatGoesAwayFailsNobodyElse(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		all.Go(func() { expectAnswer(t, e, "who stayed", Freshness{}, 1) })
+		all.Go(func() { expectResult(t, e, "who stayed", Freshness{}, 1) })
 		synctest.Wait()
 		leave()
 		all.Wait()
@@ -354,7 +354,7 @@ func TestARunEndsWithTheLastWhoWaits(t *testing.T) {
 		if r.runs != 1 || r.cancelled != 1 {
 			t.Errorf("%d runs, %d cancelled; want 1 and 1", r.runs, r.cancelled)
 		}
-		expectAnswer(t, e, "who comes after", Freshness{}, 2)
+		expectResult(t, e, "who comes after", Freshness{}, 2)
 		if n := testutil.CollectAndCount(e.metrics.failures); n != 0 {
 			t.Errorf("%d failures counted: nobody waited", n)
 		}

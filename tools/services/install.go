@@ -19,9 +19,9 @@ type tool struct {
 	always bool
 }
 
-// refuseStart keeps a package's own service from being started while it is
+// noStartFile keeps a package's own service from being started while it is
 // installed; Debian asks this program before it starts one.
-const refuseStart = "/usr/sbin/policy-rc.d"
+const noStartFile = "/usr/sbin/policy-rc.d"
 
 // install brings the packages of the tools that are missing.
 func install(ctx context.Context, tools ...tool) error {
@@ -44,12 +44,12 @@ func install(ctx context.Context, tools ...tool) error {
 		return err
 	}
 	defer unlock()
-	if _, err := os.Stat(refuseStart); err != nil {
+	if _, err := os.Stat(noStartFile); err != nil {
 
-		if err := os.WriteFile(refuseStart, []byte("#!/bin/sh\nexit 101\n"), 0o755); err != nil {
+		if err := os.WriteFile(noStartFile, []byte("#!/bin/sh\nexit 101\n"), 0o755); err != nil {
 			return err
 		}
-		defer os.Remove(refuseStart)
+		defer os.Remove(noStartFile)
 	}
 	for _, args := range [][]string{
 		{"update", "-qq"},

@@ -125,7 +125,7 @@ func list(ctx context.Context, root, platform string) (map[string]*listed, error
 		if err := dec.Decode(p); errors.Is(err, io.EOF) {
 			return packages, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("reading the answer of go list: %w", err)
+			return nil, fmt.Errorf("reading the output of go list: %w", err)
 		}
 		packages[p.ImportPath] = p
 	}

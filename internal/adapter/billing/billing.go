@@ -70,7 +70,7 @@ type response struct {
 	Allowed *bool `json:"allowed"`
 }
 
-var errNoWord = errors.New("the answer has no field allowed that is true or false")
+var errNoWord = errors.New("the response has no field allowed that is true or false")
 
 // Allowed implements quota.Biller.
 func (c *Client) Allowed(ctx context.Context, organizationID string) (bool, error) {
@@ -100,7 +100,7 @@ func (c *Client) Allowed(ctx context.Context, organizationID string) (bool, erro
 func read(resp *http.Response) (bool, error) {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	if err != nil {
-		return false, fmt.Errorf("reading the billing service's answer: %w", withoutURL(err))
+		return false, fmt.Errorf("reading the billing service's response: %w", withoutURL(err))
 	}
 	if resp.StatusCode != http.StatusOK {
 		return false, fmt.Errorf("the billing service answered with status %d", resp.StatusCode)

@@ -156,7 +156,7 @@ func (c *Consumer) commitTogether(all []*commit) (again []*commit) {
 		response, ok := responses[p]
 		switch failed := errors.Join(err, response); {
 		case failed == nil && !ok:
-			one.done <- errUnanswered
+			one.done <- errNotCommitted
 		case passing(failed):
 			again = append(again, one)
 		default:
@@ -166,7 +166,7 @@ func (c *Consumer) commitTogether(all []*commit) (again []*commit) {
 	return again
 }
 
-var errUnanswered = errors.New("the broker's answer does not name the partition")
+var errNotCommitted = errors.New("the broker's response does not name the partition")
 
 // addTo adds a partition to a request.
 func (c *Consumer) addTo(req *kmsg.OffsetCommitRequest, one *commit) {

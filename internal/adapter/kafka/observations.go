@@ -192,7 +192,7 @@ func (s *scan) fetch(ctx context.Context, leader *kgo.Broker, id [16]byte, offse
 	return fetched{batches: got.RecordBatches, next: max(offset, after(got.RecordBatches))}
 }
 
-var errResponse = errors.New("the broker's answer is not about what was asked for")
+var errResponse = errors.New("the broker's response is not about what was asked for")
 
 func errorCode(resp *kmsg.FetchResponse) int16 {
 	if resp == nil {

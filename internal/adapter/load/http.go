@@ -31,7 +31,7 @@ func HTTP(connections int) (send Sender, closeAll func()) {
 		defer response.Body.Close()
 		body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
 		if err != nil {
-			return 0, nil, fmt.Errorf("reading an answer: %w", err)
+			return 0, nil, fmt.Errorf("reading a response: %w", err)
 		}
 		return response.StatusCode, body, nil
 	}, transport.CloseIdleConnections

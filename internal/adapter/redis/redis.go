@@ -79,7 +79,7 @@ func (l *Limits) Settle(ctx context.Context, q ratelimit.Question) (ratelimit.Ve
 		return ratelimit.Verdict{}, fmt.Errorf("settling a request in Redis: %w", explain(err))
 	}
 	if len(response) != 2 {
-		return ratelimit.Verdict{}, errors.New("settling a request in Redis: the answer has another form")
+		return ratelimit.Verdict{}, errors.New("settling a request in Redis: the response has another form")
 	}
 	return ratelimit.Verdict{Rejected: int(response[0]), Wait: time.Duration(response[1]) * time.Microsecond}, nil
 }

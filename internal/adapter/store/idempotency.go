@@ -55,7 +55,7 @@ func (s *Store) FinishCall(ctx context.Context, row *idempotency.Row) error {
 	_, err := s.write.NewUpdate().Model((*callRow)(nil)).Set("sealed = ?", row.Sealed).
 		Where("caller = ?", row.Caller).Where("key_hash = ?", row.Key[:]).Where("started_at = ?", at(row.StartedAt)).Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("keeping the answer of a call: %w", err)
+		return fmt.Errorf("keeping the response of a call: %w", err)
 	}
 	return nil
 }

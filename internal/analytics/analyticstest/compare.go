@@ -11,14 +11,14 @@ import (
 // compared with those of another range. Rows are the same by the values of keys, or
 // by their place in a series.
 func Compared(events []Event, q Question, start, end time.Time, keys ...string) []Row {
-	shown := Answer(events, q)
+	shown := Result(events, q)
 	all := q
 	all.SortBy, all.Limit, all.Page = "", 10_000, 0
 	before := all
 	before.Start, before.End = start, end
-	earlier := Answer(events, before)
+	earlier := Result(events, before)
 	place := map[string]int{} // of a label in the series
-	for i, row := range Answer(events, all) {
+	for i, row := range Result(events, all) {
 		if date, ok := row["date"].(string); ok {
 			place[date] = i
 		}

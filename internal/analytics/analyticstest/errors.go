@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-var errorAnswers = map[string]answer{
+var errorResults = map[string]result{
 	"errors_by_page": {order: "errors", limit: 100, kind: "error", rows: errorsByPage},
 	"error_trends": {
 		order: "date", ascending: true, limit: 10_000, kind: "error", rows: errorsOverTime("errors", "users"),

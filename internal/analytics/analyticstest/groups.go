@@ -4,7 +4,7 @@ import "strings"
 
 // grouped asks the question of the events of each group, and puts the groups beside
 // the rows.
-func (a *answer) grouped(events []Event, q *Question) []Row {
+func (a *result) grouped(events []Event, q *Question) []Row {
 	if a.about != nil {
 		events = only(events, a.about)
 	}

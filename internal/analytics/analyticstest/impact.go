@@ -2,7 +2,7 @@ package analyticstest
 
 import "slices"
 
-var impactAnswers = map[string]answer{
+var impactResults = map[string]result{
 	"error_customer_impact":               {order: "errors", limit: 100, kind: "error", rows: customersWithErrors},
 	"error_route_continuation_comparison": {order: "error_sessions", limit: 100, rows: goingOn},
 }

@@ -38,9 +38,9 @@ var plain = slices.DeleteFunc(slices.Clone(eventTypes), func(t analytics.Type) b
 })
 
 // sums adds up a column of each row by what tells the rows apart.
-func sums(answers [][]analyticstest.Row, key, column string) map[any]float64 {
+func sums(results [][]analyticstest.Row, key, column string) map[any]float64 {
 	all := map[any]float64{}
-	for _, rows := range answers {
+	for _, rows := range results {
 		for _, r := range rows {
 			if n, _ := r[column].(float64); n > 0 {
 				all[r[key]] += n

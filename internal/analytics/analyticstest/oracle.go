@@ -56,9 +56,9 @@ type Question struct {
 // Row is one row of an answer, as encoding/json reads it.
 type Row map[string]any
 
-// Answer computes what the service should say.
-func Answer(events []Event, q Question) []Row {
-	a := answers[q.Type]
+// Result computes what the service should say.
+func Result(events []Event, q Question) []Row {
+	a := results[q.Type]
 	q.users = usersOf(events)
 	switch {
 	case a.today:
@@ -145,7 +145,7 @@ func (q *Question) keeps(e *Event) bool {
 	return true
 }
 
-type answer struct {
+type result struct {
 	rows      func([]Event, *Question) []Row
 	single    bool
 	order     string
@@ -166,7 +166,7 @@ type answer struct {
 	whole func([]Event, *Question) int
 }
 
-var answers = merged(map[string]answer{
+var results = merged(map[string]result{
 	"summary_metrics": {rows: summary, single: true},
 	"events_by_date":  {rows: byDate, order: "date", ascending: true, limit: 10_000},
 	"top_pages":       {rows: topPages, order: "pageviews", limit: 100, about: isView, share: "pageviews"},
@@ -206,10 +206,10 @@ var answers = merged(map[string]answer{
 	"vitals_overview":  {rows: vitals, order: "metric_name", ascending: true, limit: 100, kind: "vital"},
 	"outbound_links":   {rows: outboundLinks, order: "total_clicks", limit: 100, about: isLink, share: "total_clicks"},
 	"outbound_domains": {rows: outboundDomains, order: "total_clicks", limit: 100, about: isLink, share: "total_clicks"},
-}, technologyAnswers, errorAnswers, impactAnswers, vitalAnswers, propertyAnswers, journeyAnswers,
-	visitAnswers, profileAnswers)
+}, technologyResults, errorResults, impactResults, vitalResults, propertyResults, journeyResults,
+	visitResults, profileResults)
 
-func merged(all ...map[string]answer) map[string]answer {
+func merged(all ...map[string]result) map[string]result {
 	for _, m := range all[1:] {
 		maps.Copy(all[0], m)
 	}

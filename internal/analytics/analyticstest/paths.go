@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// journeyAnswers are about what visitors do one after the other.
-var journeyAnswers = map[string]answer{
+// journeyResults are about what visitors do one after the other.
+var journeyResults = map[string]result{
 	"session_flow":                 {rows: sessionFlow, order: "transitions", limit: 100},
 	"paths":                        {rows: pathSteps, order: "sessions", limit: 100, share: "sessions", whole: pathsOf},
 	"retention":                    {rows: retention, order: "cohort", ascending: true, limit: 10_000},

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// profileAnswers are those about single sessions, people and what they do on pages.
-var profileAnswers = map[string]answer{
+// profileResults are those about single sessions, people and what they do on pages.
+var profileResults = map[string]result{
 	"session_list":         {rows: sessionList, order: "last_visit", limit: 100},
 	"session_events":       {rows: sessionEvents, order: "time", ascending: true, limit: 500},
 	"interesting_sessions": {rows: interesting, order: "score", limit: 100},

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-var propertyAnswers = map[string]answer{
+var propertyResults = map[string]result{
 	"custom_events_trends_by_event":         {order: "date", ascending: true, limit: 10_000, rows: customTrendsByEvent},
 	"custom_event_properties":               {order: "count", limit: 100, rows: propertyValues},
 	"custom_events_property_cardinality":    {order: "occurrences", limit: 100, rows: cardinalities},

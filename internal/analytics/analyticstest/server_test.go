@@ -187,7 +187,7 @@ func (s *server) ask(t *testing.T, body string, env analytics.Environment) [][]a
 func (s *server) check(t *testing.T, body string, env analytics.Environment, q analyticstest.Question) {
 	t.Helper()
 	q.Now = env.Now
-	want := analyticstest.Answer(s.events, q)
+	want := analyticstest.Result(s.events, q)
 	ways := []bool{false, true}
 	if typ := analytics.Lookup(q.Type); typ.Rollup == nil {
 		ways = ways[:1]

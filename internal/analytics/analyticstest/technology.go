@@ -2,7 +2,7 @@ package analyticstest
 
 import "strings"
 
-var technologyAnswers = map[string]answer{
+var technologyResults = map[string]result{
 	"browsers_grouped": {
 		order: "pageviews", limit: 100, rows: viewsBy("browser", "browser_version", func(r Row, of, _ []Event) {
 			r["name"], r["browser_name"], r["browser_version"] = versioned(r), r["first"], r["second"]

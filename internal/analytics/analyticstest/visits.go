@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// visitAnswers are those about sessions, pages and this moment.
-var visitAnswers = map[string]answer{
+// visitResults are those about sessions, pages and this moment.
+var visitResults = map[string]result{
 	"today_metrics": {rows: todayMetrics, single: true, today: true},
 	"active_stats":  {rows: activeStats, single: true, recent: 5 * time.Minute},
 

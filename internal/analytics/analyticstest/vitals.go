@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-var vitalAnswers = func() map[string]answer {
-	all := map[string]answer{
+var vitalResults = func() map[string]result {
+	all := map[string]result{
 		"vitals_time_series":     {order: "date", ascending: true, limit: 10_000, kind: "vital", rows: vitalsOverTime},
 		"vitals_by_page":         {order: "samples", limit: 100, kind: "vital", rows: vitalsByPage},
 		"web_vitals_time_series": {order: "date", ascending: true, limit: 10_000, kind: "vital", rows: webVitalsOverTime},
@@ -18,12 +18,12 @@ var vitalAnswers = func() map[string]answer {
 		"page": path, "country": web("country"), "browser": web("browser"), "os": web("os"), "device": web("device"),
 		"region": web("region"), "city": web("city"),
 	} {
-		all["web_vitals_by_"+suffix] = answer{
+		all["web_vitals_by_"+suffix] = result{
 			order: "measurements", limit: 100, kind: "vital", rows: vitalsOf(get, suffix == "country", "measurements",
 				"avg_fcp p50_fcp avg_lcp p50_lcp p75_lcp avg_cls p50_cls avg_inp p75_inp avg_ttfb"),
 		}
 		if suffix != "page" {
-			all["vitals_by_"+suffix] = answer{
+			all["vitals_by_"+suffix] = result{
 				order: "samples", limit: 100, kind: "vital", rows: vitalsOf(get, suffix == "country", "samples",
 					"p50_lcp p50_fcp p50_cls p50_inp p50_ttfb"),
 			}

@@ -365,8 +365,8 @@ func TestEveryOperationThatIsHalfSentIsRejectedOnceTheRightToItHasEnded(t *testi
 	}
 }
 
-// frozen are the sessions of people as they were once looked at.
-type frozen struct {
+// snapshot are the sessions of people as they were once looked at.
+type snapshot struct {
 	auth.Sessions
 	ids         map[string]string
 	users       map[string]*org.User
@@ -374,7 +374,7 @@ type frozen struct {
 }
 
 // SignedIn implements auth.Sessions.
-func (f *frozen) SignedIn(ctx context.Context, text string) (string, *org.User, []org.Member, error) {
+func (f *snapshot) SignedIn(ctx context.Context, text string) (string, *org.User, []org.Member, error) {
 	if id, known := f.ids[text]; known {
 		return id, f.users[text], f.memberships[text], nil
 	}
@@ -387,7 +387,7 @@ func (f *frozen) SignedIn(ctx context.Context, text string) (string, *org.User, 
 func TestEveryChangeIsRejectedOnceTheRightToItHasEndedThoughItsCallerWasAdmitted(t *testing.T) {
 	t.Parallel()
 	h := newFullHouse(t)
-	people := &frozen{h.identifier.Sessions, map[string]string{}, map[string]*org.User{}, map[string][]org.Member{}}
+	people := &snapshot{h.identifier.Sessions, map[string]string{}, map[string]*org.User{}, map[string][]org.Member{}}
 	h.identifier.Sessions = people
 	callers := map[string]bool{}
 	h.each(func(operation string, e ending, c *caller, body string, changes bool) {

@@ -116,7 +116,7 @@ type websiteCreate struct {
 
 	Name     string          `json:"name" minLength:"1" maxLength:"100" doc:"What the website is called."`
 	Domain   string          `json:"domain" minLength:"1" maxLength:"2048" doc:"Its host name, or an address that holds it." example:"shop.example.com"`
-	Timezone string          `json:"timezone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name of the time zone in which its days begin; without it the organization's defaults.timezone." example:"Europe/Berlin"`
+	Timezone string          `json:"timezone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name of its time zone, for whoever shows it: a query names its own; without it the organization's defaults.timezone." example:"Europe/Berlin"`
 	IsPublic bool            `json:"isPublic,omitempty" doc:"Whether its overview may be queried without a credential."`
 	Settings websiteSettings `json:"settings,omitzero"`
 }
@@ -126,7 +126,7 @@ type websiteUpdate struct {
 
 	Name     rpc.Patch[string] `json:"name,omitzero" minLength:"1" maxLength:"100" doc:"What the website is called."`
 	Domain   rpc.Patch[string] `json:"domain,omitzero" minLength:"1" maxLength:"2048" doc:"Its host name, or an address that holds it."`
-	Timezone rpc.Patch[string] `json:"timezone,omitzero" minLength:"1" maxLength:"64" doc:"IANA name of the time zone in which its days begin."`
+	Timezone rpc.Patch[string] `json:"timezone,omitzero" minLength:"1" maxLength:"64" doc:"IANA name of its time zone, for whoever shows it: a query names its own."`
 	Settings websiteSettings   `json:"settings,omitzero"`
 }
 

@@ -125,7 +125,7 @@ func (n *notebook) rights(ctx context.Context, o *Options) {
 	if len(lacking) > 0 {
 		user := o.Settings.ClickHouse.User
 		n.fail("clickhouse.rights", fmt.Sprintf("user %s lacks %s", user, strings.Join(lacking, ", ")),
-			"sinks do not start or stand still, queries fail, or erasures never end",
+			"sinks do not start or are halted, queries fail, or erasures never end",
 			"GRANT "+strings.Join(lacking, ", ")+" TO "+user)
 		return
 	}

@@ -131,7 +131,7 @@ func (n *notebook) permissions(o *Options, found *kafka.Cluster) {
 	for right, names := range lacking {
 		slices.Sort(names)
 		n.fail("kafka.permissions", fmt.Sprintf("the Kafka user lacks %s %s", right, strings.Join(names, ", ")),
-			"edges answer 503, or sinks stand still, with authorization errors",
+			"edges answer 503, or sinks are halted, with authorization errors",
 			`kafka-acls.sh --add --allow-principal … ; a user for each daemon keeps them apart: "millrace doctor --role sink"`)
 	}
 	n.well("kafka.permissions", "the Kafka user may do what the daemons do")

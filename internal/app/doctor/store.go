@@ -73,7 +73,7 @@ func (n *notebook) storeRights(st *store.State) {
 	switch {
 	case st.ReadOnly:
 		n.fail("store.rights", "the metadata store takes no writes",
-			"nothing can be managed, and quotas and erasures stand still",
+			"nothing can be managed, and quotas and erasures do not go on",
 			"point store.url at the primary; for SQLite, make file and folder writable")
 	case len(st.Lacking) > 0:
 		n.fail("store.rights", "the store's user may not read and write "+strings.Join(st.Lacking, ", "),

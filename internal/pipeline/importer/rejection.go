@@ -65,7 +65,7 @@ func openRejections(path string, out io.Writer, size int64) (*rejections, error)
 	}
 	if size == 0 {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("removing the refusals of an earlier import: %w", err)
+			return nil, fmt.Errorf("removing the rejections of an earlier import: %w", err)
 		}
 		return r, nil
 	}
@@ -76,14 +76,14 @@ func openRejections(path string, out io.Writer, size int64) (*rejections, error)
 func (r *rejections) open() error {
 	file, err := os.OpenFile(r.path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("opening the file of refusals: %w", err)
+		return fmt.Errorf("opening the file of rejections: %w", err)
 	}
 	// What was written after the checkpoint comes again.
 	if err := file.Truncate(r.size); err != nil {
-		return errors.Join(fmt.Errorf("cutting the file of refusals: %w", err), file.Close())
+		return errors.Join(fmt.Errorf("cutting the file of rejections: %w", err), file.Close())
 	}
 	if _, err := file.Seek(r.size, io.SeekStart); err != nil {
-		return errors.Join(fmt.Errorf("going on in the file of refusals: %w", err), file.Close())
+		return errors.Join(fmt.Errorf("going on in the file of rejections: %w", err), file.Close())
 	}
 	r.file, r.buf = file, bufio.NewWriter(file)
 	return nil
@@ -98,11 +98,11 @@ func (r *rejections) write(list []Rejection) error {
 	for i := range list {
 		row, err := json.Marshal(&list[i])
 		if err != nil {
-			return fmt.Errorf("writing a refusal: %w", err)
+			return fmt.Errorf("writing a rejection: %w", err)
 		}
 		n, err := r.buf.Write(append(row, '\n'))
 		if r.size += int64(n); err != nil {
-			return fmt.Errorf("writing a refusal: %w", err)
+			return fmt.Errorf("writing a rejection: %w", err)
 		}
 	}
 	return nil
@@ -114,7 +114,7 @@ func (r *rejections) flush() error {
 		return nil
 	}
 	if err := r.buf.Flush(); err != nil {
-		return fmt.Errorf("writing refusals: %w", err)
+		return fmt.Errorf("writing rejections: %w", err)
 	}
 	return nil
 }

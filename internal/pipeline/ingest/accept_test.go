@@ -393,10 +393,10 @@ func TestRecordsKeepNothingOfTheRequest(t *testing.T) {
 	}
 }
 
-// keeper is a publisher that never lets go, as a producer after a deadline.
-type keeper struct{ kept []record.Record }
+// retainer is a publisher that never lets go, as a producer after a deadline.
+type retainer struct{ kept []record.Record }
 
-func (k *keeper) Publish(_ context.Context, recs []record.Record) error {
+func (k *retainer) Publish(_ context.Context, recs []record.Record) error {
 	k.kept = append(k.kept, recs...)
 	return apierr.New(apierr.DeliveryUnavailable)
 }
@@ -404,7 +404,7 @@ func (k *keeper) Publish(_ context.Context, recs []record.Record) error {
 func TestTheMemoryOfAnUnconfirmedRequestIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	var w world
-	var k keeper
+	var k retainer
 	now := func() time.Time { return noon }
 	a := New(Deps{
 		Access: &w, Salts: salt.New(&w, slog.New(slog.DiscardHandler), now), Publisher: &k,

@@ -20,7 +20,7 @@ const maxResponse = 64 << 10
 
 var (
 	errNotSeen      = errors.New("the event was accepted, and is not counted after " + giveUp.String())
-	errUnauthorized = errors.New("the probe's key is refused")
+	errUnauthorized = errors.New("the probe's key is rejected")
 )
 
 // dayRange is the days among which an event is counted.
@@ -60,7 +60,7 @@ func (p *Probe) count(ctx context.Context, account Account, days dayRange) (int,
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(body, &response); err != nil {
-		return 0, fmt.Errorf("reading the answer of the query host: %w", err)
+		return 0, fmt.Errorf("reading the response of the query host: %w", err)
 	}
 	if len(response.Data) != 1 || !response.Data[0].Success {
 		return 0, fmt.Errorf("the query host could not count: %s", body)

@@ -120,7 +120,7 @@ func finish(fs *pflag.FlagSet, w io.Writer, s Settings, meta Meta) (Settings, Me
 	if isTrue(fs, checkFlag) {
 		meta.Done = true
 		if _, err := fmt.Fprintln(w, "ok"); err != nil {
-			return s, meta, fmt.Errorf("writing the answer: %w", err)
+			return s, meta, fmt.Errorf("writing the output: %w", err)
 		}
 	}
 	return s, meta, nil

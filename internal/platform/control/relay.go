@@ -153,7 +153,7 @@ func (r *Relay) step(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	if err := r.send(ctx, []record.Record{rec}); err != nil {
-		return false, fmt.Errorf("publishing a beat: %w", err)
+		return false, fmt.Errorf("publishing a heartbeat: %w", err)
 	}
 	r.heartbeatAt = start
 	return false, nil

@@ -35,7 +35,7 @@ func unverified(prefix string, cfg config.TLS, err error) error {
 			return Reject(prefix+".ca_file", err,
 				"is empty, and none of the system's authorities has signed the server's certificate")
 		}
-		return refusef(prefix+".ca_file", err, "no authority in %s has signed the server's certificate", cfg.CAFile)
+		return rejectf(prefix+".ca_file", err, "no authority in %s has signed the server's certificate", cfg.CAFile)
 	}
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return Reject(prefix+".server_name", err,
@@ -74,5 +74,5 @@ func unaccepted(prefix string, cfg config.TLS, err error) error {
 	if cfg.CertFile == "" {
 		return Reject(prefix+".cert_file", err, "is empty, and the server asks for a client certificate")
 	}
-	return refusef(prefix+".cert_file", err, "the server does not accept the certificate in %s", cfg.CertFile)
+	return rejectf(prefix+".cert_file", err, "the server does not accept the certificate in %s", cfg.CertFile)
 }

@@ -27,7 +27,7 @@ func Secret(key string, value config.Secret, file string) (string, error) {
 	}
 	secret := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
 	if secret == "" {
-		return "", refusef(key+"_file", nil, "%s is empty", file)
+		return "", rejectf(key+"_file", nil, "%s is empty", file)
 	}
 	return secret, nil
 }
@@ -36,15 +36,15 @@ func Secret(key string, value config.Secret, file string) (string, error) {
 func read(key, file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, refusef(key, nil, "%s cannot be read: %v", file, cause(err))
+		return nil, rejectf(key, nil, "%s cannot be read: %v", file, cause(err))
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	if err != nil {
-		return nil, refusef(key, nil, "%s cannot be read: %v", file, cause(err))
+		return nil, rejectf(key, nil, "%s cannot be read: %v", file, cause(err))
 	}
 	if len(text) > maxSecret {
-		return nil, refusef(key, nil, "%s has more than %d KiB, which is no secret", file, maxSecret>>10)
+		return nil, rejectf(key, nil, "%s has more than %d KiB, which is no secret", file, maxSecret>>10)
 	}
 	return text, nil
 }
@@ -84,6 +84,6 @@ func Rejected(err error) bool {
 // Reject returns a RejectionError.
 func Reject(setting string, err error, text string) error { return &RejectionError{setting, text, err} }
 
-func refusef(setting string, err error, format string, args ...any) error {
+func rejectf(setting string, err error, format string, args ...any) error {
 	return Reject(setting, err, fmt.Sprintf(format, args...))
 }

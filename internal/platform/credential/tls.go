@@ -31,7 +31,7 @@ func Client(prefix string, cfg config.TLS, host string) (*tls.Config, error) {
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, refusef(prefix+".ca_file", nil, "%s holds no certificate in PEM form", cfg.CAFile)
+			return nil, rejectf(prefix+".ca_file", nil, "%s holds no certificate in PEM form", cfg.CAFile)
 		}
 	}
 	if cfg.CertFile == "" {
@@ -57,7 +57,7 @@ func keyPair(prefix string, cfg config.TLS) (*tls.Certificate, error) {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		return nil, refusef(prefix+".cert_file", err, "%s and the key in %s are no pair in PEM form",
+		return nil, rejectf(prefix+".cert_file", err, "%s and the key in %s are no pair in PEM form",
 			cfg.CertFile, cfg.KeyFile)
 	}
 	return &pair, nil

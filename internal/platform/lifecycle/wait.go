@@ -20,7 +20,7 @@ const (
 	tellAgain = time.Minute
 )
 
-var errUnanswered = errors.New("it has not answered yet")
+var errNoResponse = errors.New("it has not answered yet")
 
 // Server is something that a daemon needs and does not run. Each function's error has
 // the reason; nil means that all is well.
@@ -83,7 +83,7 @@ func AwaitServers(ctx context.Context, log *slog.Logger, r *Readiness, servers .
 	defer end(nil)
 	var wg sync.WaitGroup
 	for _, s := range servers {
-		r.Waiting(s.Name, errUnanswered)
+		r.Waiting(s.Name, errNoResponse)
 	}
 	for _, s := range servers {
 		wg.Go(func() {

@@ -156,7 +156,7 @@ func (c *Claim) Finish(ctx context.Context, response []byte) error {
 // Abandon gives the right back: the call failed and may be sent again.
 func (c *Claim) Abandon(ctx context.Context) error { return c.calls.store.AbandonCall(ctx, c.row) }
 
-var errSealed = errors.New("the answer is sealed with another credential")
+var errSealed = errors.New("the response is sealed with another credential")
 
 func (c *Claim) open(sealed []byte) ([]byte, error) {
 	gcm, err := c.cipher()
@@ -176,7 +176,7 @@ func (c *Claim) open(sealed []byte) ([]byte, error) {
 func (c *Claim) cipher() (cipher.AEAD, error) {
 	block, err := aes.NewCipher(c.seal[:])
 	if err != nil {
-		return nil, fmt.Errorf("sealing an answer: %w", err)
+		return nil, fmt.Errorf("sealing a response: %w", err)
 	}
 	return cipher.NewGCM(block)
 }

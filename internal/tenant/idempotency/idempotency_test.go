@@ -31,8 +31,8 @@ type store struct {
 
 func newStore() *store { return &store{now: start, rows: map[string]idempotency.Row{}} }
 
-// keeper is one that goes by the store's clock, as another process would.
-func (s *store) keeper() *idempotency.Calls {
+// calls are those that go by the store's clock, as another process would.
+func (s *store) calls() *idempotency.Calls {
 	return idempotency.New(s, func() time.Time {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -97,16 +97,16 @@ func begin(t *testing.T, k *idempotency.Calls) *idempotency.Claim {
 func TestACallThatComesAgainWithinADayGetsTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	if err := begin(t, s.keeper()).Finish(t.Context(), []byte("answer")); err != nil {
+	if err := begin(t, s.calls()).Finish(t.Context(), []byte("answer")); err != nil {
 		t.Fatal(err)
 	}
 	s.pass(idempotency.Keep)
-	if claim, response, err := s.keeper().Begin(t.Context(), call()); claim != nil ||
+	if claim, response, err := s.calls().Begin(t.Context(), call()); claim != nil ||
 		string(response) != "answer" || err != nil {
 		t.Errorf("after a day: %v, %q, %v", claim, response, err)
 	}
 	s.pass(time.Nanosecond)
-	begin(t, s.keeper())
+	begin(t, s.calls())
 }
 
 func TestWhatIsLeftOfACallIsRejected(t *testing.T) {
@@ -115,9 +115,9 @@ func TestWhatIsLeftOfACallIsRejected(t *testing.T) {
 		0: "still runs", time.Minute - 1: "still runs", time.Minute: "was cut off", idempotency.Keep: "was cut off",
 	} {
 		s := newStore()
-		begin(t, s.keeper())
+		begin(t, s.calls())
 		s.pass(after)
-		claim, response, err := s.keeper().Begin(t.Context(), call())
+		claim, response, err := s.calls().Begin(t.Context(), call())
 		if claim != nil || response != nil || !apierr.Is(err, apierr.Conflict) || !strings.Contains(err.Error(), want) {
 			t.Errorf("after %s: %v, %q, %v, want %q", after, claim, response, err, want)
 		}
@@ -127,10 +127,10 @@ func TestWhatIsLeftOfACallIsRejected(t *testing.T) {
 func TestACallThatWasRejectedLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	if err := begin(t, s.keeper()).Abandon(t.Context()); err != nil || len(s.rows) != 0 {
+	if err := begin(t, s.calls()).Abandon(t.Context()); err != nil || len(s.rows) != 0 {
 		t.Errorf("Abandon() = %v, %d rows", err, len(s.rows))
 	}
-	begin(t, s.keeper())
+	begin(t, s.calls())
 }
 
 func TestAKeyStandsForOneCallOfOneCaller(t *testing.T) {
@@ -149,12 +149,12 @@ func TestAKeyStandsForOneCallOfOneCaller(t *testing.T) {
 		"another key":        {func(c *idempotency.Call) { c.Key = "twice" }, ""},
 	} {
 		s := newStore()
-		if err := begin(t, s.keeper()).Finish(t.Context(), []byte("secret")); err != nil {
+		if err := begin(t, s.calls()).Finish(t.Context(), []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
 		c := call()
 		tc.change(c)
-		claim, response, err := s.keeper().Begin(t.Context(), c)
+		claim, response, err := s.calls().Begin(t.Context(), c)
 		if response != nil || (claim == nil) != (tc.want != "") || (err == nil) != (tc.want == "") ||
 			err != nil && !apierr.Is(err, tc.want) {
 			t.Errorf("%s: %v, %q, %v, want %s", what, claim, response, err, tc.want)
@@ -166,7 +166,7 @@ func TestAKeyStandsForOneCallOfOneCaller(t *testing.T) {
 func TestTheStoreHoldsNoSecret(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	if err := begin(t, s.keeper()).Finish(t.Context(), []byte("the secret")); err != nil {
+	if err := begin(t, s.calls()).Finish(t.Context(), []byte("the secret")); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range s.rows {
@@ -176,14 +176,14 @@ func TestTheStoreHoldsNoSecret(t *testing.T) {
 		row.Sealed = row.Sealed[:3]
 		s.rows[name(&row)] = row
 	}
-	if _, response, err := s.keeper().Begin(t.Context(), call()); response != nil || !apierr.Is(err, apierr.Conflict) {
+	if _, response, err := s.calls().Begin(t.Context(), call()); response != nil || !apierr.Is(err, apierr.Conflict) {
 		t.Errorf("of a cut row: %q, %v", response, err)
 	}
 }
 
 func TestAKeyIsPrintableAndNotTooLong(t *testing.T) {
 	t.Parallel()
-	k := newStore().keeper()
+	k := newStore().calls()
 	for key, good := range map[string]bool{
 		"k": true, strings.Repeat("k", idempotency.MaxKeyLen): true, "!~": true,
 		"": false, strings.Repeat("k", idempotency.MaxKeyLen+1): false, "a b": false, "a\x7f": false, "é": false,
@@ -199,7 +199,7 @@ func TestAKeyIsPrintableAndNotTooLong(t *testing.T) {
 func TestOldCallsAreForgottenHourly(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	k := s.keeper()
+	k := s.calls()
 	for _, after := range []time.Duration{0, time.Hour - 1, 1} {
 		s.pass(after)
 		if _, _, err := k.Begin(t.Context(), call()); err != nil && !apierr.Is(err, apierr.Conflict) {
@@ -218,7 +218,7 @@ func TestOfCallsAtOneTimeOneIsMade(t *testing.T) {
 	var wg sync.WaitGroup
 	claims := make(chan *idempotency.Claim, 8)
 	for range cap(claims) {
-		k := s.keeper()
+		k := s.calls()
 		wg.Go(func() {
 			if claim, _, err := k.Begin(t.Context(), call()); claim != nil || !apierr.Is(err, apierr.Conflict) {
 				claims <- claim
@@ -234,9 +234,9 @@ func TestOfCallsAtOneTimeOneIsMade(t *testing.T) {
 func TestAStoreThatIsAwayIsNoClaim(t *testing.T) {
 	t.Parallel()
 	s := newStore()
-	claim := begin(t, s.keeper())
+	claim := begin(t, s.calls())
 	s.err = errDown
-	if got, response, err := s.keeper().Begin(t.Context(), call()); got != nil || response != nil ||
+	if got, response, err := s.calls().Begin(t.Context(), call()); got != nil || response != nil ||
 		!errors.Is(err, errDown) {
 		t.Errorf("Begin() = %v, %q, %v", got, response, err)
 	}

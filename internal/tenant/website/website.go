@@ -43,7 +43,7 @@ type Website struct {
 	OldClientID      string
 	OldClientIDUntil time.Time
 	Domain           string // lower-case host name without "www."
-	Timezone         string // IANA name, in which its days begin
+	Timezone         string // IANA name, for whoever shows the website; a query names its own
 	Public           bool   // its overview may be queried without a credential
 	Settings
 }

@@ -66,7 +66,7 @@ func (p *Player) step(ctx context.Context, s *Step, vars Vars) error {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
+		return fmt.Errorf("reading the response: %w", err)
 	}
 	err = s.Response.check(resp, body, vars)
 	doc, ok := p.Documents[req.URL.Host]
@@ -167,7 +167,7 @@ func (r *Response) checkBody(requestID string, body []byte, vars Vars) error {
 		return fmt.Errorf("reading the body of the file: %w", err)
 	}
 	if err := json.Unmarshal(body, &got); err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
+		return fmt.Errorf("reading the response: %w", err)
 	}
 	m := matcher{exact: r.Exact, requestID: requestID}
 	m.value("", want, got)
@@ -190,14 +190,14 @@ func lookup(body []byte, path string) (string, error) {
 		case []any:
 			i, err := strconv.Atoi(name)
 			if err != nil || i < 0 || i >= len(at) {
-				return "", fmt.Errorf("no element %q of %q in the answer", name, path)
+				return "", fmt.Errorf("no element %q of %q in the response", name, path)
 			}
 			v = at[i]
 		default:
 			v = nil
 		}
 		if v == nil {
-			return "", fmt.Errorf("no field %q of %q in the answer", name, path)
+			return "", fmt.Errorf("no field %q of %q in the response", name, path)
 		}
 	}
 	if s, ok := v.(string); ok {

@@ -240,7 +240,7 @@ func TestAnImportThatIsKilledGoesOnBehindTheLastAcknowledgedLine(t *testing.T) {
 				s.release() // what nobody waits for any more is stored all the same
 			}
 			cmd, said := s.command(t, file)
-			if err := cmd.Run(); err == nil || !strings.Contains(said.String(), fmt.Sprint(lines/100, " lines were refused")) {
+			if err := cmd.Run(); err == nil || !strings.Contains(said.String(), fmt.Sprint(lines/100, " lines were rejected")) {
 				t.Errorf("the last run ended with %v and says %s", err, said)
 			}
 			ids, total := map[string]int{}, 0

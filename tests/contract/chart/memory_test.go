@@ -26,9 +26,9 @@ func TestTheRuntimeKnowsTheLimits(t *testing.T) {
 	}
 }
 
-// laneShares are the shares of sink.max_memory and of sink.window_memory that the lanes have, as
+// pipelineShares are the shares of sink.max_memory and of sink.window_memory that the lanes have, as
 // internal/app/sink gives them.
-var laneShares = map[string][2]float64{
+var pipelineShares = map[string][2]float64{
 	"live": {1, 1}, "backfill": {1. / 4, 1. / 4}, "web": {1. / 8, 1. / 4},
 	"clicks": {1. / 16, 1. / 8}, "exposures": {1. / 16, 1. / 8},
 }
@@ -45,10 +45,10 @@ func sinkTakes(t *testing.T, c *corev1.Container) float64 {
 		t.Fatal(err)
 	}
 	sum := 228. * (1 << 20)
-	for lane := range strings.SplitSeq(of("LANES", "live,backfill,web,clicks,exposures"), ",") {
-		shares, ok := laneShares[lane]
+	for name := range strings.SplitSeq(of("LANES", "live,backfill,web,clicks,exposures"), ",") {
+		shares, ok := pipelineShares[name]
 		if !ok {
-			t.Fatalf("there is no lane %q", lane)
+			t.Fatalf("there is no lane %q", name)
 		}
 		sum += shares[0]*maxMemory + shares[1]*windowMemory
 	}

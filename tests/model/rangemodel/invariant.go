@@ -17,12 +17,12 @@ const (
 	LedgerGap     // a committed record has no ledger entry, and nobody is left who would write it
 	LedgerOverlap // a record has two ledger entries
 	Early         // an offset was committed before everything below it was stored and in the ledger
-	Stuck         // a state from which nothing leads to everything being stored
+	NoProgress    // a state from which nothing leads to everything being stored
 )
 
 var invariantNames = [...]string{
 	"none", "lost", "doubled", "resend stored", "rollup differs", "committed offset moved backwards",
-	"token reused", "ledger gap", "ledger overlap", "committed early", "stuck",
+	"token reused", "ledger gap", "ledger overlap", "committed early", "no progress",
 }
 
 // String implements fmt.Stringer.

@@ -53,7 +53,7 @@ func Explore(c Config) Result {
 	first := start(c.Faults)
 	s.add(first.pack(), 0)
 	s.run()
-	if s.broke == None && s.watch.has(Stuck) {
+	if s.broke == None && s.watch.has(NoProgress) {
 		s.checkEnd()
 	}
 	r := Result{States: len(s.keys), Steps: len(s.edges), Depth: int(s.depth[len(s.depth)-1]), Broken: s.broke}
@@ -182,7 +182,7 @@ func (s *search) checkEnd() {
 	}
 	for n := range ends {
 		if !ends[n] {
-			s.broke, s.found = Stuck, uint32(n)
+			s.broke, s.found = NoProgress, uint32(n)
 			return
 		}
 	}

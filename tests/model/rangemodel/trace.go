@@ -29,7 +29,7 @@ func (s *search) trace(faults int) []string {
 		lines = append(lines, line)
 		x.state = to
 	}
-	if s.broke != Stuck {
+	if s.broke != NoProgress {
 		line := ""
 		x.visit = func(how step) {
 			if line == "" && how.kind == s.last.kind && x.violates() == s.broke {

@@ -40,7 +40,7 @@ func TestSIGTERMUnderLoadLosesNoAcceptedRequestAndCutsNoneOff(t *testing.T) {
 				id := fmt.Sprintf("drain-%d-%d", w, n)
 				a, err := s.Track(ctx, fmt.Appendf(nil, `{"name":"x","eventId":%q}`, id))
 				switch {
-				case isRefused(err), ctx.Err() != nil:
+				case nobodyListens(err), ctx.Err() != nil:
 					return // nobody listens any more
 				case err != nil:
 					t.Errorf("a request was cut off: %v", err)
@@ -82,8 +82,8 @@ func TestSIGTERMUnderLoadLosesNoAcceptedRequestAndCutsNoneOff(t *testing.T) {
 	edge.Start(t)
 }
 
-// isRefused reports whether no connection could be made.
-func isRefused(err error) bool {
+// nobodyListens reports whether no connection could be made.
+func nobodyListens(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial" && errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -17,7 +17,7 @@ type Proxy struct {
 	server string
 	conns  []net.Conn
 	flows  chan struct{} // closed by Resume; nil while bytes are passed on
-	frozen int           // how many connections pass nothing on meanwhile, from the first
+	held   int           // how many connections pass nothing on meanwhile, from the first
 }
 
 // NewProxy returns a Proxy before a server, which listens until the test ends.
@@ -58,7 +58,7 @@ func NewProxy(t *testing.T, server string) *Proxy {
 // made is how many connections were made since the last cut; the lock is held.
 func (p *Proxy) made() int { return len(p.conns) / 2 }
 
-// gated is what is read of a connection, which a proxy that is frozen holds back.
+// gated is what is read of a connection, which a proxy that is held holds back.
 type gated struct {
 	io.Reader
 
@@ -70,9 +70,9 @@ type gated struct {
 func (g gated) Read(b []byte) (int, error) {
 	n, err := g.Reader.Read(b)
 	g.p.mu.Lock()
-	flows, frozen := g.p.flows, g.p.frozen
+	flows, held := g.p.flows, g.p.held
 	g.p.mu.Unlock()
-	if flows != nil && g.number < frozen {
+	if flows != nil && g.number < held {
 		<-flows
 	}
 	return n, err
@@ -86,15 +86,15 @@ func (p *Proxy) Stall() { p.hold(math.MaxInt) }
 // does not tell of.
 func (p *Proxy) Silence() {
 	p.mu.Lock()
-	frozen := p.made()
+	held := p.made()
 	p.mu.Unlock()
-	p.hold(frozen)
+	p.hold(held)
 }
 
-func (p *Proxy) hold(frozen int) {
+func (p *Proxy) hold(held int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.flows, p.frozen = make(chan struct{}), frozen
+	p.flows, p.held = make(chan struct{}), held
 }
 
 // Resume passes on what was held back.

@@ -38,7 +38,7 @@ func Resolve(ctx context.Context, addr, setting string) (string, error) {
 	ip := net.ParseIP(host)
 	if ip == nil || !ip.IsLoopback() {
 		return "", fmt.Errorf(
-			"%s: %q is refused; the embedded servers have no passwords and listen on loopback only, such as 127.0.0.1:%s",
+			"%s: %q is rejected; the embedded servers have no passwords and listen on loopback only, such as 127.0.0.1:%s",
 			setting, addr, port)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil {

@@ -43,7 +43,7 @@ var flagChangeTests = map[string]func(*testing.T, *Fixture){
 			wg.Wait()
 			rejected := slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 			if len(rejected) != 1 || !errors.Is(rejected[0], flag.ErrCycle) {
-				t.Errorf("refused: %v, want one %v", rejected, flag.ErrCycle)
+				t.Errorf("rejected: %v, want one %v", rejected, flag.ErrCycle)
 			}
 		}
 	},

@@ -127,7 +127,7 @@ var flagOwnerTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("Move() = %v, want %v", err, managed.ErrTooMany)
 		}
 		if _, err := f.Store().WebsiteByID(t.Context(), w.ID); err != nil || f.setOf(to.ID) != flag.MaxSegments {
-			t.Errorf("after a move that was refused: %v", err)
+			t.Errorf("after a move that was rejected: %v", err)
 		}
 		if _, err := s.Segment(t.Context(), toSegment(g)); err != nil {
 			t.Errorf("its segment: %v", err)

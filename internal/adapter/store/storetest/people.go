@@ -144,7 +144,7 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 			o.Name = "lost"
 			return errStop
 		}); !errors.Is(err, errStop) {
-			t.Errorf("a change that is refused: %v, want %v", err, errStop)
+			t.Errorf("a change that is rejected: %v, want %v", err, errStop)
 		}
 		if _, err := s.UpdateOrganization(t.Context(), somebody,
 			"org_none", 0, later, nil); !errors.Is(err, org.ErrNotFound) {
@@ -216,10 +216,10 @@ var peopleTests = map[string]func(*testing.T, *Fixture){
 		}
 		no := func(org.Role) error { return errStop }
 		if _, err := s.SetRole(t.Context(), somebody, o.ID, "usr_b", org.RoleOwner, Start, no); !errors.Is(err, errStop) {
-			t.Errorf("SetRole() that is refused = %v", err)
+			t.Errorf("SetRole() that is rejected = %v", err)
 		}
 		if err := remove(t, s, o.ID, "usr_b", no); !errors.Is(err, errStop) {
-			t.Errorf("RemoveMember() that is refused = %v", err)
+			t.Errorf("RemoveMember() that is rejected = %v", err)
 		}
 		other := f.Organization()
 		for _, at := range []struct{ organization, user string }{
