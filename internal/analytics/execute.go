@@ -38,7 +38,7 @@ type Config struct {
 	// response; 500 ms.
 	Reserve time.Duration
 	// MaxResultBytes is how much memory the results of one HTTP request may hold
-	// together; what comes after that fails. 64 MiB.
+	// together, from when they are there; what does not fit then fails. 64 MiB.
 	MaxResultBytes int
 	// CacheBytes is how much memory the responses may take that are kept; 0 keeps none.
 	CacheBytes int64
@@ -149,7 +149,7 @@ func (e *Engine) Execute(ctx context.Context, plans []Plan) [][]Result {
 func (e *Engine) fly(f *flight, s *Statement, claim *fair.Claim, life time.Duration) {
 	defer claim.Release()
 	if err := claim.Acquire(f.ctx); err != nil {
-		e.flights.land(f, nil, err)
+		_ = e.flights.land(f, nil, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, e.cfg.MaxTime)
@@ -158,7 +158,9 @@ func (e *Engine) fly(f *flight, s *Statement, claim *fair.Claim, life time.Durat
 	if err == nil && life > 0 && e.results != nil {
 		e.results.put(f.key, t, life)
 	}
-	e.flights.land(f, t, err)
+	if tooLarge := e.flights.land(f, t, err); tooLarge != nil {
+		e.failed(ctx, s, tooLarge)
+	}
 }
 
 // run executes one statement. That nobody waits any more is no failure of it.
