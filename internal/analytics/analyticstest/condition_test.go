@@ -233,6 +233,27 @@ func TestTheLargestExpressionsRun(t *testing.T) {
 	}
 }
 
+// The longest text of a statement is that of a funnel that is compared, with as many
+// comparisons of properties, each with numbers and texts, as there may be.
+func TestTheLongestStatementsRun(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, smallSet())
+	env, _ := subject(true)
+	env.Now = at("03-30 20:00:00")
+	filters := make([]string, analytics.MaxFilters)
+	for i := range filters {
+		filters[i] = fmt.Sprintf(`{"field":"property:%d","op":"not_in","value":["a",%d]}`, i, i)
+	}
+	half := len(filters) / 2
+	for _, body := range []string{
+		`{"parameters":["summary","top_pages","session_list"],"preset":"last_7d","filters":[%[1]s,%[2]s]}`,
+		`{"parameters":[{"name":"funnel","steps":[{"filters":[%[1]s]},{"filters":[%[2]s]}]}],"preset":"last_7d",` +
+			`"compare":"previous_period","filters":[%[1]s,%[2]s]}`,
+	} {
+		s.ask(t, fmt.Sprintf(body, strings.Join(filters[:half], ","), strings.Join(filters[half:], ",")), env)
+	}
+}
+
 // A class of characters that is accepted is one that the server has by this name.
 func TestTheClassesThatAreAcceptedRun(t *testing.T) {
 	t.Parallel()
