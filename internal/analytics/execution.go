@@ -130,9 +130,9 @@ func (x *Execution) Begin(ctx context.Context) error {
 	fresh, joins, same := x.sort()
 	if len(fresh) > 0 {
 		subject := fresh[0].statement.Subject
-		claims, err := e.slots.Admit(subject.ID, len(fresh))
+		claims, err := e.slots.Admit(subject.owner(), len(fresh))
 		if err != nil {
-			return rejection(err, subject.Kind, e.cfg.OwnerSlots+e.cfg.OwnerQueue)
+			return e.rejection(err, subject.Kind)
 		}
 		for i, r := range fresh {
 			e.flights.begin(ctx, r.key, r.stamped && !x.wants.NoRead).join(r)
@@ -195,8 +195,12 @@ func (x *Execution) sort() (fresh []*run, joins map[*run]*flight, same map[*run]
 }
 
 // rejection is the error of a request whose statements find no slot.
-func rejection(err error, kind SubjectKind, limit int) error {
-	if !errors.Is(err, fair.ErrOwnerFull) {
+func (e *Engine) rejection(err error, kind SubjectKind) error {
+	limit := e.cfg.OwnerSlots + e.cfg.OwnerQueue
+	switch {
+	case errors.Is(err, fair.ErrTenantFull):
+		kind, limit = Organization, e.cfg.Slots+e.cfg.TenantQueue
+	case !errors.Is(err, fair.ErrOwnerFull):
 		return &apierr.Error{
 			Code: apierr.ServiceUnavailable, Message: "Too many queries are waiting", RetryAfter: retryAfter, Err: err,
 		}
