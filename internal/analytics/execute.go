@@ -29,6 +29,9 @@ type Config struct {
 	OwnerSlots int
 	// Queue is how many statements may wait for a slot, of all subjects; 1024.
 	Queue int
+	// TenantQueue is how many of the subjects of one organization; half of Queue, and no
+	// fewer than OwnerQueue.
+	TenantQueue int
 	// OwnerQueue is how many of one subject; 256. It holds at least one request of the
 	// largest size.
 	OwnerQueue int
@@ -38,7 +41,7 @@ type Config struct {
 	// response; 500 ms.
 	Reserve time.Duration
 	// MaxResultBytes is how much memory the results of one HTTP request may hold
-	// together; what comes after that fails. 64 MiB.
+	// together, from when they are there; what does not fit then fails. 64 MiB.
 	MaxResultBytes int
 	// CacheBytes is how much memory the responses may take that are kept; 0 keeps none.
 	CacheBytes int64
@@ -48,6 +51,7 @@ func (c Config) withDefaults() Config {
 	c.Slots, c.OwnerSlots = cmp.Or(c.Slots, 16), cmp.Or(c.OwnerSlots, 8)
 	c.Queue, c.OwnerQueue = cmp.Or(c.Queue, 1024), max(cmp.Or(c.OwnerQueue, 256), MaxRequests*MaxParameters)
 	c.Queue = max(c.Queue, c.OwnerQueue)
+	c.TenantQueue = max(cmp.Or(c.TenantQueue, c.Queue/2), c.OwnerQueue)
 	c.MaxTime = cmp.Or(c.MaxTime, 25*time.Second)
 	c.Reserve = cmp.Or(c.Reserve, 500*time.Millisecond)
 	c.MaxResultBytes = cmp.Or(c.MaxResultBytes, 64<<20)
@@ -68,7 +72,8 @@ type Deps struct {
 //
 // What is asked twice is answered from memory as long as the data has not changed,
 // and what is asked twice at the same time runs once. What runs takes a slot, which
-// subjects get in turn, so that one with many questions does not hold up the others.
+// organizations get in turn, and the subjects of each, so that one with many questions
+// does not hold up the others.
 type Engine struct {
 	cfg      Config
 	deps     Deps
@@ -87,8 +92,10 @@ func NewEngine(cfg Config, deps Deps) *Engine {
 	}
 	e := &Engine{
 		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics), flights: newFlights(),
-		slots: fair.New(
-			fair.Config{Slots: cfg.Slots, PerOwner: cfg.OwnerSlots, Queue: cfg.Queue, OwnerQueue: cfg.OwnerQueue}, deps.Metrics),
+		slots: fair.New(fair.Config{
+			Slots: cfg.Slots, PerOwner: cfg.OwnerSlots,
+			Queue: cfg.Queue, TenantQueue: cfg.TenantQueue, OwnerQueue: cfg.OwnerQueue,
+		}, deps.Metrics),
 	}
 	if deps.Versions != nil {
 		e.versions = newVersions(deps.Versions)
@@ -149,7 +156,7 @@ func (e *Engine) Execute(ctx context.Context, plans []Plan) [][]Result {
 func (e *Engine) fly(f *flight, s *Statement, claim *fair.Claim, life time.Duration) {
 	defer claim.Release()
 	if err := claim.Acquire(f.ctx); err != nil {
-		e.flights.land(f, nil, err)
+		_ = e.flights.land(f, nil, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(f.ctx, e.cfg.MaxTime)
@@ -158,7 +165,9 @@ func (e *Engine) fly(f *flight, s *Statement, claim *fair.Claim, life time.Durat
 	if err == nil && life > 0 && e.results != nil {
 		e.results.put(f.key, t, life)
 	}
-	e.flights.land(f, t, err)
+	if tooLarge := e.flights.land(f, t, err); tooLarge != nil {
+		e.failed(ctx, s, tooLarge)
+	}
 }
 
 // run executes one statement. That nobody waits any more is no failure of it.

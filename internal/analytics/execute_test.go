@@ -91,11 +91,102 @@ func TestResultsOfARequestAreBoundedTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	beyond := 0
 	for i, r := range e.Execute(t.Context(), plans)[0] {
-		if beyond := i == 2; errors.Is(r.Err, errResultsTooLarge) != beyond || (r.Table == nil) != beyond {
+		if (r.Table == nil) != (r.Err != nil) || r.Err != nil && !errors.Is(r.Err, errResultsTooLarge) {
 			t.Errorf("result %d of 1000 bytes: %v", i, r.Err)
 		}
+		if r.Err != nil {
+			beyond++
+		}
 	}
+	if beyond != 1 {
+		t.Errorf("%d of 3 are beyond the bound, want 1", beyond)
+	}
+}
+
+// heldBytes is what the tables of an execution hold that nobody has asked for yet.
+func heldBytes(x *Execution) (n int) {
+	x.engine.flights.mu.Lock()
+	defer x.engine.flights.mu.Unlock()
+	for i := range x.runs {
+		for j := range x.runs[i] {
+			if t := x.runs[i][j].table; t != nil {
+				n += t.Bytes()
+			}
+		}
+	}
+	return n
+}
+
+// What a request begins is there before it asks for it: the bound is of what is there.
+func TestResultsThatNobodyWaitsForYetAreBoundedToo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := NewEngine(Config{MaxResultBytes: 2000},
+			Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: wideRunner(1000)})
+		x := e.Prepare(t.Context(), plansOf(t, many(20)), Freshness{})
+		defer x.Close()
+		if err := x.Begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := heldBytes(x); n != 2000 {
+			t.Errorf("20 results hold %d bytes before anybody waits, want 2000", n)
+		}
+		good := 0
+		for i := range 20 {
+			if r := x.Wait(t.Context(), 0, i); r.Err == nil {
+				good++
+			} else if !errors.Is(r.Err, errResultsTooLarge) {
+				t.Error(r.Err)
+			}
+		}
+		if n := testutil.ToFloat64(e.metrics.failures.WithLabelValues("summary_metrics", "QUERY_TOO_LARGE")); n != 18 ||
+			good != 2 {
+			t.Errorf("%d results and %v failures, want 2 and 18", good, n)
+		}
+	})
+}
+
+// A result for which one request has no room is another's all the same.
+func TestAResultThatIsTooMuchForOneRequestIsThereForAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := NewEngine(Config{MaxResultBytes: 1000, CacheBytes: 0}, Deps{
+			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Runner: slowly{wideRunner(1000)},
+			Versions: &dial{},
+		})
+		begun := func(body string) *Execution {
+			x := e.Prepare(t.Context(), plansOf(t, body), Freshness{})
+			if err := x.Begin(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return x
+		}
+		large := begun(`{"parameters":["summary","top_pages"],"preset":"today"}`)
+		small := []*Execution{begun(oneSummary), begun(`{"parameters":["top_pages"],"preset":"today"}`)}
+		refused := 0
+		for i := range 2 {
+			if large.Wait(t.Context(), 0, i).Err != nil {
+				refused++
+			}
+			if r := small[i].Wait(t.Context(), 0, 0); r.Err != nil {
+				t.Errorf("request %d: %v", i, r.Err)
+			}
+		}
+		if shared := testutil.ToFloat64(e.metrics.served.shared); refused != 1 || shared != 2 {
+			t.Errorf("%d of 2 refused, %v shared; want 1 and 2", refused, shared)
+		}
+	})
+}
+
+// slowly has a runner take a second.
+type slowly struct{ Runner }
+
+func (r slowly) Run(ctx context.Context, s *Statement) (*Table, error) {
+	<-time.After(time.Second)
+	return r.Runner.Run(ctx, s)
 }
 
 func TestExecuteKeepsTimeForTheResponse(t *testing.T) {

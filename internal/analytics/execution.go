@@ -27,20 +27,36 @@ type Execution struct {
 	plans  []Plan
 	wants  Freshness
 	runs   [][]run
-	held   int // bytes of the tables so far
+	held   int // bytes of the tables so far; guarded by the engine's flights
 }
 
 // run is what becomes of one statement.
 type run struct {
+	of        *Execution
 	statement *Statement
 
 	stamped bool // key and life are known
 	key     resultKey
 	life    time.Duration
 	flight  *flight // nil when there is none, or not any more
-	known   bool    // table or err are there
-	table   *Table
-	err     error
+	known   bool    // table and err are there, and stay
+	// table and err are written by the flight before it is done, while this waits for it.
+	table *Table
+	err   error
+}
+
+// take has the run keep a table, if the request has room for it: from the moment in which
+// it is there, not from that in which somebody asks for it. The lock of flights is held.
+func (r *run) take(t *Table, err error) {
+	x := r.of
+	switch {
+	case err != nil || t == nil:
+	case x.held+t.Bytes() > x.engine.cfg.MaxResultBytes:
+		t, err = nil, errResultsTooLarge
+	default:
+		x.held += t.Bytes()
+	}
+	r.table, r.err = t, err
 }
 
 // errResultsTooLarge and errLeft are reasons why a statement has no response.
@@ -62,7 +78,7 @@ func (e *Engine) Prepare(ctx context.Context, plans []Plan, wants Freshness) *Ex
 		x.runs[i] = make([]run, len(plans[i].Statements))
 		for j := range plans[i].Statements {
 			r := &x.runs[i][j]
-			r.statement = &plans[i].Statements[j]
+			r.of, r.statement = x, &plans[i].Statements[j]
 			switch {
 			case r.statement.Empty:
 				r.stamped, r.key = !r.statement.Volatile, keyOf(r.statement, 0)
@@ -114,12 +130,12 @@ func (x *Execution) Begin(ctx context.Context) error {
 	fresh, joins, same := x.sort()
 	if len(fresh) > 0 {
 		subject := fresh[0].statement.Subject
-		claims, err := e.slots.Admit(subject.ID, len(fresh))
+		claims, err := e.slots.Admit(subject.owner(), len(fresh))
 		if err != nil {
-			return rejection(err, subject.Kind, e.cfg.OwnerSlots+e.cfg.OwnerQueue)
+			return e.rejection(err, subject.Kind)
 		}
 		for i, r := range fresh {
-			r.flight = e.flights.begin(ctx, r.key, r.stamped && !x.wants.NoRead)
+			e.flights.begin(ctx, r.key, r.stamped && !x.wants.NoRead).join(r)
 			life := r.life
 			if x.wants.NoStore || !r.stamped {
 				life = 0
@@ -128,12 +144,10 @@ func (x *Execution) Begin(ctx context.Context) error {
 		}
 	}
 	for r, f := range joins {
-		r.flight = f
-		f.waiting++
+		f.join(r)
 	}
 	for r, first := range same {
-		r.flight = first.flight
-		first.flight.waiting++
+		first.flight.join(r)
 	}
 	return nil
 }
@@ -158,7 +172,7 @@ func (x *Execution) sort() (fresh []*run, joins map[*run]*flight, same map[*run]
 				count.bypass.Inc()
 			default:
 				if t := e.results.get(r.key, now); t != nil {
-					x.know(r, t, nil)
+					x.hit(r, t)
 					count.hit.Inc()
 					continue
 				}
@@ -181,8 +195,12 @@ func (x *Execution) sort() (fresh []*run, joins map[*run]*flight, same map[*run]
 }
 
 // rejection is the error of a request whose statements find no slot.
-func rejection(err error, kind SubjectKind, limit int) error {
-	if !errors.Is(err, fair.ErrOwnerFull) {
+func (e *Engine) rejection(err error, kind SubjectKind) error {
+	limit := e.cfg.OwnerSlots + e.cfg.OwnerQueue
+	switch {
+	case errors.Is(err, fair.ErrTenantFull):
+		kind, limit = Organization, e.cfg.Slots+e.cfg.TenantQueue
+	case !errors.Is(err, fair.ErrOwnerFull):
 		return &apierr.Error{
 			Code: apierr.ServiceUnavailable, Message: "Too many queries are waiting", RetryAfter: retryAfter, Err: err,
 		}
@@ -222,28 +240,23 @@ func (x *Execution) wait(ctx context.Context, r *run) {
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-x.engine.cfg.Reserve))
 		defer cancel()
 	}
-	f := r.flight
-	r.flight = nil
 	select {
-	case <-f.done:
-		x.know(r, f.table, f.err)
+	case <-r.flight.done:
+		r.flight = nil
 	case <-ctx.Done():
-		x.engine.flights.leave(f, ctx.Err())
+		x.engine.flights.leave(r, ctx.Err())
 		x.engine.failed(ctx, r.statement, ctx.Err())
-		x.know(r, nil, ctx.Err())
+		r.table, r.err = nil, ctx.Err()
 	}
+	r.known = true
 }
 
-// know notes what came of a statement, and counts the memory against the request's.
-func (x *Execution) know(r *run, t *Table, err error) {
-	if t != nil {
-		x.held += t.Bytes()
+// hit has a run take a table that is kept. The lock of flights is held.
+func (x *Execution) hit(r *run, t *Table) {
+	if r.take(t, nil); r.err != nil {
+		x.engine.failed(context.Background(), r.statement, r.err)
 	}
-	if err == nil && x.held > x.engine.cfg.MaxResultBytes {
-		t, err = nil, errResultsTooLarge
-		x.engine.failed(context.Background(), r.statement, err)
-	}
-	r.known, r.table, r.err = true, t, err
+	r.known = true
 }
 
 // Known reports whether every response is there, so that Wait does not wait, and
@@ -253,16 +266,14 @@ func (x *Execution) Known() (all, good bool) {
 	for i := range x.runs {
 		for j := range x.runs[i] {
 			r := &x.runs[i][j]
-			err := r.err
 			if !r.known {
 				select {
 				case <-r.flight.done:
-					err = r.flight.err
 				default:
 					return false, false
 				}
 			}
-			good = good && err == nil
+			good = good && r.err == nil
 		}
 	}
 	return true, good
@@ -273,8 +284,7 @@ func (x *Execution) Close() {
 	for i := range x.runs {
 		for j := range x.runs[i] {
 			if r := &x.runs[i][j]; r.flight != nil {
-				x.engine.flights.leave(r.flight, errLeft)
-				r.flight = nil
+				x.engine.flights.leave(r, errLeft)
 			}
 		}
 	}

@@ -448,6 +448,48 @@ func TestTooManyOfAllAreRejected(t *testing.T) {
 	})
 }
 
+// An organization that asks about all of its websites leaves room for the others.
+func TestTheWebsitesOfAnOrganizationShareTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := cachingEngine(t, &countingRunner{}, &dial{}, Config{Slots: 4, OwnerSlots: 4, Queue: 600})
+		var all []*Execution
+		begin := func(website int, organization, body string) *apierr.Error {
+			env := websiteEnv()
+			env.Subject.ID, env.Subject.Organization = fmt.Sprint("web_", website), organization
+			plans, err := compileBody(t, body, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := e.Prepare(t.Context(), plans, Freshness{NoRead: true})
+			all = append(all, x)
+			if err := x.Begin(t.Context()); err != nil {
+				return apierr.Of(err)
+			}
+			return nil
+		}
+		for i := range 12 { // 300 of 4 + 300
+			if f := begin(i%3, "org_1", many(25)); f != nil {
+				t.Fatalf("request %d: %v", i, f)
+			}
+		}
+		if f := begin(3, "org_1", many(4)); f != nil {
+			t.Errorf("as many as there is room for: %v", f)
+		}
+		f := begin(4, "org_1", many(1))
+		if f == nil || f.Code != apierr.RateLimited || f.Rate == nil || f.Rate.Limit != 304 ||
+			f.Message != "Too many queries of this organization are waiting" {
+			t.Errorf("one more: %+v", f)
+		}
+		if f := begin(5, "org_2", many(25)); f != nil {
+			t.Errorf("another organization: %v", f)
+		}
+		for _, x := range all {
+			x.Close()
+		}
+	})
+}
+
 func TestATagChangesWithTheQuestionAndTheData(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

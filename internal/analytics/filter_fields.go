@@ -42,6 +42,9 @@ type Field struct {
 	within func(SubjectKind) string
 	// reads are the tables of within.
 	reads []string
+	// single tells that expr is a Float32, which is equal to none but the numbers that it
+	// can hold: values are rounded to these, as what was sent was.
+	single bool
 }
 
 // The tables of events of several kinds.
@@ -139,20 +142,20 @@ var Fields = []Field{
 	},
 	{
 		Name: "time_on_page", Doc: "Seconds that the page was open, of a page exit.", Kind: NumberField, Tables: inEvents,
-		expr: timeOnPage,
+		expr: "toFloat32(" + timeOnPage + ")", single: true,
 	},
-	sent("scroll_depth", 4, "How far the page was scrolled, in percent."),
+	measured("scroll_depth", 4, "How far the page was scrolled, in percent."),
 	sent("interactions", 5, "Clicks, keys and touches on the page.", "interaction_count"),
 	sent("page_count", 6, "Pages of the session so far."),
-	sent("load_time", 7, "Milliseconds until the page was loaded."),
-	sent("dom_ready", 8, "Milliseconds until its DOM was ready."),
-	sent("dom_interactive", 9, "Milliseconds until its DOM was interactive."),
-	sent("ttfb", 10, "Milliseconds until its first byte."),
-	sent("render_time", 11, "Milliseconds of rendering."),
-	sent("redirect_time", 12, "Milliseconds of redirects."),
-	sent("lookup_time", 13, "Milliseconds of the lookup of its name."),
-	sent("rtt", 14, "Round trip in milliseconds as the browser estimates it."),
-	sent("downlink", 15, "Downlink in Mbit/s as the browser estimates it."),
+	measured("load_time", 7, "Milliseconds until the page was loaded."),
+	measured("dom_ready", 8, "Milliseconds until its DOM was ready."),
+	measured("dom_interactive", 9, "Milliseconds until its DOM was interactive."),
+	measured("ttfb", 10, "Milliseconds until its first byte."),
+	measured("render_time", 11, "Milliseconds of rendering."),
+	measured("redirect_time", 12, "Milliseconds of redirects."),
+	measured("lookup_time", 13, "Milliseconds of the lookup of its name."),
+	measured("rtt", 14, "Round trip in milliseconds as the browser estimates it."),
+	measured("downlink", 15, "Downlink in Mbit/s as the browser estimates it."),
 	{
 		Name: fieldBot, Doc: "Whether a click is a program's. Without a filter by it, persons' clicks count alone.",
 		Kind: FlagField, Tables: inClicks, expr: "e.is_bot",
@@ -187,6 +190,13 @@ func sent(name string, bit int, doc string, aliases ...string) Field {
 		Name: name, Aliases: aliases, Doc: doc, Kind: NumberField, Tables: inEvents,
 		expr: fmt.Sprintf("if(bitTest(e.measured, %d), toNullable(e.%s), NULL)", bit, name),
 	}
+}
+
+// measured is one that may have a fraction, of which Float32 columns keep what they can.
+func measured(name string, bit int, doc string) Field {
+	f := sent(name, bit, doc)
+	f.single = true
+	return f
 }
 
 // has reports whether a table has the field.

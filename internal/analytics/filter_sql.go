@@ -2,6 +2,7 @@ package analytics
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,6 +83,9 @@ func (w *filterWriter) positive(name string, f *Filter, op *Operator) string {
 	if key, _ := field.key(f.Field); key != "" {
 		mark := w.add(stringParam(name+"_key", key))
 		expr, set = strings.ReplaceAll(expr, "{key}", mark), strings.ReplaceAll(set, "{key}", mark)
+	}
+	if field.single {
+		f = &Filter{Values: singles(f.Values)}
 	}
 	sql := w.compare(name, f, op, field.Kind, expr, set)
 	if field.within == nil {
@@ -174,6 +178,20 @@ func (w *filterWriter) numbers(name string, op *Operator, values []Scalar) strin
 	case OneValue:
 	}
 	return w.add(numberParam(name, all[0]))
+}
+
+// singles are numbers as Float32 columns hold them; those that are too large for these
+// remain what they are.
+func singles(values []Scalar) []Scalar {
+	rounded := make([]Scalar, len(values))
+	for i := range values {
+		n, _ := values[i].number()
+		if f := float64(float32(n)); !math.IsInf(f, 0) {
+			n = f
+		}
+		rounded[i] = Scalar{Kind: ScalarNumber, Text: strconv.FormatFloat(n, 'g', -1, 64)}
+	}
+	return rounded
 }
 
 // add remembers a parameter and returns how a statement names it.

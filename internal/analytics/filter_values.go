@@ -5,15 +5,20 @@ import "strings"
 // A property's text is a string itself, and the JSON of anything else; a key that
 // is not there, or is null, has the empty text. The server's parser takes no whole
 // numbers of more than 64 bits, and then sees nothing of the whole object: so where
-// it finds nothing, such numbers are written as others.
+// it finds nothing, such numbers are written as others. What stands between two of them
+// belongs to one match alone, so that one pass finds every other one of a list.
 const (
 	propertyText = "if(JSONExtractString(e.properties, {key}) != '', JSONExtractString(e.properties, {key}), " +
 		"JSONExtractString(" + readableProperties + ", {key}))"
 	readableProperties = "if(e.properties = '' OR isValidJSON(e.properties), '', " +
-		"replaceRegexpAll(e.properties, '([:,\\\\[]-?[0-9]{19,})([,}\\\\]])', '\\\\1e0\\\\2'))"
+		"replaceRegexpAll(replaceRegexpAll(e.properties" + asFraction + ")" + asFraction + "))"
+	asFraction    = ", '([:,\\\\[](?:" + beyond64Bits + "))([,}\\\\]])', '\\\\1e0\\\\2'"
 	hasProperty   = "(JSONHas(e.properties, {value}) OR JSONHas(" + readableProperties + ", {value}))"
 	propertyIsSet = "(JSONType(e.properties, {key}) != 'Null' OR JSONType(" + readableProperties + ", {key}) != 'Null')"
 )
+
+// beyond64Bits are whole numbers that may have no place in 64 bits, below 0 and above.
+const beyond64Bits = "-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}"
 
 // traitText is the same of a trait, which has a row of its own.
 const traitText = "if(startsWith(t.value, '\"'), JSONExtractString(t.value), t.value)"

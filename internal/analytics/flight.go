@@ -6,18 +6,17 @@ import (
 )
 
 // flight is one run of a statement, for all who ask the same at the same time. It
-// goes on as long as anybody waits for it.
+// goes on as long as anybody waits for it. What comes of it, those who wait have: it
+// holds no table itself.
 type flight struct {
 	key    resultKey
 	named  bool            // others may find it
 	ctx    context.Context //nolint:containedctx // of the run, which outlives who began it
 	cancel context.CancelCauseFunc
 
-	done  chan struct{} // closed when table and err are there
-	table *Table
-	err   error
+	done chan struct{} // closed when the runs that wait have what came of it
 
-	waiting int // guarded by flights
+	waiting map[*run]struct{} // guarded by flights
 }
 
 // flights are the runs under way.
@@ -28,32 +27,50 @@ type flights struct {
 
 func newFlights() *flights { return &flights{byKey: map[resultKey]*flight{}} }
 
-// begin makes a flight with one who waits. Its context has the values of ctx and
-// ends with the last who waits. The lock is held.
+// begin makes a flight for which nobody waits yet. Its context has the values of ctx
+// and ends with the last who waits. The lock is held.
 func (f *flights) begin(ctx context.Context, key resultKey, named bool) *flight {
-	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	fl := &flight{key: key, named: named, ctx: run, cancel: cancel, done: make(chan struct{}), waiting: 1}
+	of, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	fl := &flight{
+		key: key, named: named, ctx: of, cancel: cancel, done: make(chan struct{}), waiting: map[*run]struct{}{},
+	}
 	if named {
 		f.byKey[key] = fl
 	}
 	return fl
 }
 
-// land tells everybody what came of a flight.
-func (f *flights) land(fl *flight, t *Table, err error) {
-	fl.table, fl.err = t, err
+// join has a run wait for a flight. The lock is held.
+func (fl *flight) join(r *run) {
+	r.flight = fl
+	fl.waiting[r] = struct{}{}
+}
+
+// land gives everybody what came of a flight, and returns the first of those whose
+// request has no room for it; nil when all have.
+func (f *flights) land(fl *flight, t *Table, err error) (tooLarge error) {
 	f.mu.Lock()
 	f.forget(fl)
+	for r := range fl.waiting {
+		if r.take(t, err); err == nil && r.err != nil {
+			tooLarge = r.err
+		}
+	}
+	fl.waiting = nil
 	f.mu.Unlock()
 	close(fl.done)
 	fl.cancel(nil)
+	return tooLarge
 }
 
-// leave has one less wait for a flight, for a reason; the last one ends it.
-func (f *flights) leave(fl *flight, why error) {
+// leave has a run wait no longer for a flight, for a reason; the last one ends it.
+func (f *flights) leave(r *run, why error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if fl.waiting--; fl.waiting == 0 {
+	fl := r.flight
+	r.flight = nil
+	delete(fl.waiting, r)
+	if len(fl.waiting) == 0 {
 		f.forget(fl) // nobody joins a flight that is ending
 		fl.cancel(why)
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 	"time"
+
+	"github.com/millrace/millrace/internal/platform/fair"
 )
 
 // SubjectKind is what a question is about.
@@ -38,9 +40,17 @@ func namedBy(subjects SubjectKind) string {
 type Subject struct {
 	Kind SubjectKind
 	ID   string
+	// Organization is whose it is, of a website or a link, which share turns with the
+	// others of theirs; empty for one that shares none.
+	Organization string
 
 	// left and came are websites of an organization that were moved; see Organized.
 	left, came string
+}
+
+// owner is whose turn it is when the subject is asked about.
+func (s Subject) owner() fair.Owner {
+	return fair.Owner{Tenant: cmp.Or(s.Organization, s.ID), Name: s.ID}
 }
 
 // ColumnType is how a column's values look in a response.

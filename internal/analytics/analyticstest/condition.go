@@ -1,6 +1,7 @@
 package analyticstest
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -103,8 +104,8 @@ func holds(v value, op string, with []any) bool {
 		return slices.ContainsFunc(with, func(w any) bool { return holds(v, "eq", []any{w}) })
 	case "gt", "gte", "lt", "lte":
 		n, _ := numberOf(textOf(with[0]))
-		return v.numeric &&
-			map[string]bool{"gt": v.number > n, "gte": v.number >= n, "lt": v.number < n, "lte": v.number <= n}[op]
+		is := cmp.Compare(v.as(v.number), v.as(n))
+		return v.numeric && map[string]bool{"gt": is > 0, "gte": is >= 0, "lt": is < 0, "lte": is <= 0}[op]
 	case "eq":
 		return v.equals(with[0])
 	}
@@ -141,7 +142,7 @@ func (v value) equals(w any) bool {
 	case v.kind == keysValue:
 		return slices.Contains(v.keys, textOf(w))
 	case v.kind == numberValue || v.kind >= anyValue && !text && !boolean && isNumber:
-		return v.numeric && v.number == n
+		return v.numeric && v.as(v.number) == v.as(n)
 	}
 	return v.text == textOf(w)
 }

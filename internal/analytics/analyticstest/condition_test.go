@@ -3,6 +3,7 @@ package analyticstest_test
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -28,6 +29,8 @@ func richSet(r *rand.Rand, n int) []analyticstest.Event {
 				`{"plan":"free","price":12.5,"n":3,"ok":true}`, `{"plan":"pro","price":"12.50","n":-4,"ok":false,"a.b":"x"}`,
 				`{"plan":7,"n":"many","ok":"true","ü'\"":"q","":"e"}`, `{"price":1e21,"n":1.5e-7,"list":[1,"a"],"o":{"p":null}}`,
 				`{"n":12345678901234567890123,"plan":"big","list":[-12345678901234567890123,1]}`,
+				`{"list":[12345678901234567890123,22345678901234567890123,-9223372036854775809,18446744073709551616],"plan":"pro"}`,
+				`{"n":1234567890123456789,"list":[-1234567890123456789,17999999999999999999,12345678901234567890123]}`,
 				`{"n":18446744073709551615,"plan":""}`, `{"price":"inf","n":" 5","plan":"a\nb\\"}`)
 		}
 		if e.Web == nil {
@@ -47,7 +50,10 @@ func richSet(r *rand.Rand, n int) []analyticstest.Event {
 			"redirect_time", "lookup_time", "rtt", "downlink",
 		} {
 			if e.Kind == "" && r.IntN(2) == 0 {
-				e.Numbers[column] = float64(r.IntN(8))
+				e.Numbers[column] = float64(r.IntN(80)) / 10
+			}
+			if n, there := e.Numbers[column]; there && (column == "interactions" || column == "page_count") {
+				e.Numbers[column] = math.Floor(n)
 			}
 		}
 		if e.Kind == "error" {
@@ -136,6 +142,53 @@ func TestNestedFiltersAgreeWithTheOracle(t *testing.T) {
 	}
 }
 
+// Numbers with a fraction are kept in 32 bits, in which 12.3 is a little more; counts are
+// whole, and exact beyond what 32 bits of a fraction could tell apart.
+func TestNumbersAreFilteredAsTheyWereSent(t *testing.T) {
+	t.Parallel()
+	sent := func(id string, e analyticstest.Event) analyticstest.Event {
+		e.ID, e.Website, e.Organization, e.Time, e.ReceivedAt = id, "web_1", "org_1", at("03-29 10:00:00"), at("03-30 00:00:00")
+		return e
+	}
+	s := newServer(t, []analyticstest.Event{
+		sent("viewed", analyticstest.Event{
+			Name: "screen_view", Web: map[string]string{}, Exit: -1,
+			Numbers: map[string]float64{"ttfb": 12.3, "interactions": 16_777_217},
+		}),
+		sent("left", analyticstest.Event{Name: "page_exit", Properties: `{"time_on_page":12.3}`}),
+		sent("told", analyticstest.Event{Name: "page_exit", Web: map[string]string{}, Exit: 12.3}),
+	})
+	env, _ := subject(false)
+	env.Now = at("03-30 20:00:00")
+	for _, tc := range []struct {
+		field, op, value string
+		want             float64
+	}{
+		{"ttfb", "eq", "12.3", 1},
+		{"ttfb", "eq", `"12.3"`, 1},
+		{"ttfb", "in", "[1.1,12.3]", 1},
+		{"ttfb", "ne", "12.3", 2}, // the others have none
+		{"ttfb", "lte", "12.3", 1},
+		{"ttfb", "gte", "12.3", 1},
+		{"ttfb", "gt", "12.3", 0},
+		{"ttfb", "lt", "12.3", 0},
+		{"ttfb", "eq", "12.30001", 0},
+		{"ttfb", "lt", "1e300", 1},
+		{"ttfb", "gt", "-1e300", 1},
+		{"time_on_page", "eq", "12.3", 2},
+		{"time_on_page", "lte", "12.3", 2},
+		{"time_on_page", "gt", "12.3", 0},
+		{"interactions", "eq", "16777217", 1},
+		{"interactions", "eq", "16777216", 0},
+	} {
+		body := fmt.Sprintf(`{"parameters":["summary"],"preset":"last_7d","filters":[{"field":%q,"op":%q,"value":%s}]}`,
+			tc.field, tc.op, tc.value)
+		if got := s.ask(t, body, env)[0][0]["total_events"]; got != tc.want {
+			t.Errorf("%s %s %s keeps %v events, want %v", tc.field, tc.op, tc.value, got, tc.want)
+		}
+	}
+}
+
 // What a filter keeps and what its opposite keeps are everything, once.
 func TestFiltersPartitionTheEvents(t *testing.T) {
 	t.Parallel()
@@ -177,6 +230,27 @@ func TestTheLargestExpressionsRun(t *testing.T) {
 		body := fmt.Sprintf(
 			`{"parameters":["top_pages"],"preset":"last_7d","filters":[{"field":"path","op":"regex","value":%q}]}`, pattern)
 		s.ask(t, body, env)
+	}
+}
+
+// The longest text of a statement is that of a funnel that is compared, with as many
+// comparisons of properties, each with numbers and texts, as there may be.
+func TestTheLongestStatementsRun(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, smallSet())
+	env, _ := subject(true)
+	env.Now = at("03-30 20:00:00")
+	filters := make([]string, analytics.MaxFilters)
+	for i := range filters {
+		filters[i] = fmt.Sprintf(`{"field":"property:%d","op":"not_in","value":["a",%d]}`, i, i)
+	}
+	half := len(filters) / 2
+	for _, body := range []string{
+		`{"parameters":["summary","top_pages","session_list"],"preset":"last_7d","filters":[%[1]s,%[2]s]}`,
+		`{"parameters":[{"name":"funnel","steps":[{"filters":[%[1]s]},{"filters":[%[2]s]}]}],"preset":"last_7d",` +
+			`"compare":"previous_period","filters":[%[1]s,%[2]s]}`,
+	} {
+		s.ask(t, fmt.Sprintf(body, strings.Join(filters[:half], ","), strings.Join(filters[half:], ",")), env)
 	}
 }
 

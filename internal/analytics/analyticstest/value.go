@@ -28,6 +28,7 @@ type value struct {
 	text    string
 	number  float64
 	numeric bool
+	single  bool // the number is kept in 32 bits, and compared with what others are in these
 	there   bool
 	keys    []string
 }
@@ -70,12 +71,23 @@ var numberFields = map[string]string{
 	"redirect_time": "redirect_time", "lookup_time": "lookup_time", "rtt": "rtt", "downlink": "downlink",
 }
 
+// wholeFields are those of numbers that are kept as they are.
+var wholeFields = []string{"lineno", "colno", "interactions", "page_count", "metric_value"}
+
+// as is a number as it is compared with the value.
+func (v value) as(n float64) float64 {
+	if v.single {
+		return float64(float32(n))
+	}
+	return n
+}
+
 // getter returns what reads a field of an event.
 func (c *Conditions) getter(field string) func(*Event) value {
 	number := func(get func(*Event) (float64, bool)) func(*Event) value {
 		return func(e *Event) value {
 			n, ok := get(e)
-			return value{kind: numberValue, number: n, numeric: ok}
+			return value{kind: numberValue, number: n, numeric: ok, single: !slices.Contains(wholeFields, field)}
 		}
 	}
 	kind, key, keyed := strings.Cut(field, ":")

@@ -3,6 +3,7 @@ package analyticstest_test
 import (
 	"fmt"
 	"hash/crc32"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -65,7 +66,7 @@ func called() []analyticstest.Event {
 // engage makes engagement of some events, and lets pages be scrolled.
 func engage(r *rand.Rand, e *analyticstest.Event) {
 	if depth, ok := e.Numbers["scroll_depth"]; ok {
-		e.Numbers["scroll_depth"] = min(100, depth*15)
+		e.Numbers["scroll_depth"] = min(100, math.Round(depth*150)/10)
 	}
 	if e.Kind != "" || e.Name == "signup" || r.IntN(3) > 0 {
 		return

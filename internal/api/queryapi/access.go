@@ -209,11 +209,9 @@ func (h *handlers) website(c *fiber.Ctx, caller *request, ref string) (standing,
 	}
 	switch {
 	case err == nil:
-		return standing{subject: analytics.Subject{Kind: analytics.Website, ID: w.ID}, scopes: p.Scopes, public: public}, nil
+		return standing{subject: subjectOf(w), scopes: p.Scopes, public: public}, nil
 	case public && (apierr.Is(err, apierr.AuthRequired) || apierr.Is(err, apierr.Forbidden) || hidden(err)):
-		return standing{
-			subject: analytics.Subject{Kind: analytics.Website, ID: w.ID}, public: true, anonymous: caller.anonymous(),
-		}, nil
+		return standing{subject: subjectOf(w), public: true, anonymous: caller.anonymous()}, nil
 	case apierr.Is(err, apierr.AuthRequired), hidden(err):
 		if err := known(caller); err != nil {
 			return standing{}, err
@@ -221,6 +219,11 @@ func (h *handlers) website(c *fiber.Ctx, caller *request, ref string) (standing,
 		return standing{}, denied("website", err)
 	}
 	return standing{}, err
+}
+
+// subjectOf is a website, whose turns are its organization's.
+func subjectOf(w *website.Website) analytics.Subject {
+	return analytics.Subject{Kind: analytics.Website, ID: w.ID, Organization: w.OrganizationID}
 }
 
 // hidden reports an error of a website that the caller learns nothing about.

@@ -39,5 +39,6 @@ func (h *handlers) link(c *fiber.Ctx, caller *request, id string) (standing, err
 	case err != nil:
 		return standing{}, err
 	}
-	return standing{subject: analytics.Subject{Kind: analytics.Link, ID: l.ID}, scopes: p.Scopes}, nil
+	subject := analytics.Subject{Kind: analytics.Link, ID: l.ID, Organization: l.OrganizationID}
+	return standing{subject: subject, scopes: p.Scopes}, nil
 }

@@ -56,7 +56,7 @@ type Query struct {
 
 	Slots        int           `koanf:"slots" range:"1..1000" help:"Queries that run in ClickHouse at the same time, and connections to it."`
 	WebsiteSlots int           `koanf:"website_slots" range:"1..1000" help:"Queries of one website, or of one organization as a whole, that run at the same time; its others wait for their turn."`
-	Queue        int           `koanf:"queue" range:"250..1000000" help:"Queries that may wait, of all websites together; a request that brings more is answered 503 with Retry-After."`
+	Queue        int           `koanf:"queue" range:"250..1000000" help:"Queries that may wait, of all websites together; a request that brings more is answered 503 with Retry-After. The websites and links of one organization may have half of them, and website_queue at least; beyond that it is answered 429."`
 	WebsiteQueue int           `koanf:"website_queue" range:"250..1000000" help:"Queries of one website that may wait; a request that brings more is answered 429 with Retry-After. One request brings up to 250."`
 	MaxTime      time.Duration `koanf:"max_time" range:"100ms..10m" help:"Longest time one query may run in ClickHouse; below query.deadline, which counts as well."`
 	MaxMemory    int           `koanf:"max_memory" range:"16777216..1099511627776" help:"Bytes of memory that one query may use in ClickHouse."`

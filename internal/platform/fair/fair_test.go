@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,8 +16,11 @@ import (
 
 func newScheduler(cfg Config) *Scheduler { return New(cfg, prometheus.NewRegistry()) }
 
+// alone is an owner that is the only one of its tenant.
+func alone(name string) Owner { return Owner{Tenant: name, Name: name} }
+
 // admit fails the test when the claims are rejected.
-func admit(t *testing.T, s *Scheduler, owner string, n int) []*Claim {
+func admit(t *testing.T, s *Scheduler, owner Owner, n int) []*Claim {
 	t.Helper()
 	claims, err := s.Admit(owner, n)
 	if err != nil {
@@ -76,10 +80,10 @@ func (b *grants) add(owner string, n int) {
 func TestAnOwnerHoldsNoMoreThanItsShare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(Config{Slots: 10, PerOwner: 3, Queue: 100, OwnerQueue: 100})
+		s := newScheduler(Config{Slots: 10, PerOwner: 3, Queue: 100, TenantQueue: 100, OwnerQueue: 100})
 		var b grants
 		start := time.Now()
-		b.work(t, "a", admit(t, s, "a", 9))
+		b.work(t, "a", admit(t, s, alone("a"), 9))
 		for b.busy() {
 			<-time.After(time.Second)
 			synctest.Wait()
@@ -87,7 +91,7 @@ func TestAnOwnerHoldsNoMoreThanItsShare(t *testing.T) {
 		if took := time.Since(start); b.most != 3 || took != 3*time.Second {
 			t.Errorf("9 places took %s, at most %d at once; want 3s and 3", took, b.most)
 		}
-		if len(s.owners) != 0 || s.taken != 0 || s.held != 0 || s.turns.Len() != 0 {
+		if len(s.owners) != 0 || len(s.tenants) != 0 || s.taken != 0 || s.held != 0 || s.turns.Len() != 0 {
 			t.Errorf("something is left: %+v", s)
 		}
 	})
@@ -96,11 +100,11 @@ func TestAnOwnerHoldsNoMoreThanItsShare(t *testing.T) {
 func TestOwnersGetSlotsInTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(Config{Slots: 1, PerOwner: 8, Queue: 100, OwnerQueue: 100})
+		s := newScheduler(Config{Slots: 1, PerOwner: 8, Queue: 100, TenantQueue: 100, OwnerQueue: 100})
 		var b grants
-		b.work(t, "many", admit(t, s, "many", 6))
-		b.work(t, "few", admit(t, s, "few", 2))
-		b.work(t, "one", admit(t, s, "one", 1))
+		b.work(t, "many", admit(t, s, alone("many"), 6))
+		b.work(t, "few", admit(t, s, alone("few"), 2))
+		b.work(t, "one", admit(t, s, alone("one"), 1))
 		<-time.After(20 * time.Second)
 		synctest.Wait()
 		want := []string{"many", "many", "few", "one", "many", "few", "many", "many", "many"}
@@ -113,10 +117,10 @@ func TestOwnersGetSlotsInTurn(t *testing.T) {
 func TestNoMoreSlotsAreHeldThanThereAre(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(Config{Slots: 4, PerOwner: 3, Queue: 100, OwnerQueue: 100})
+		s := newScheduler(Config{Slots: 4, PerOwner: 3, Queue: 100, TenantQueue: 100, OwnerQueue: 100})
 		var b grants
 		for _, owner := range []string{"a", "b", "c"} {
-			b.work(t, owner, admit(t, s, owner, 5))
+			b.work(t, owner, admit(t, s, alone(owner), 5))
 		}
 		<-time.After(20 * time.Second)
 		synctest.Wait()
@@ -124,6 +128,50 @@ func TestNoMoreSlotsAreHeldThanThereAre(t *testing.T) {
 			t.Errorf("at most %d at once, %v by owner, %d in all; want 4, 3 and 15", b.most, b.mostOf, len(b.order))
 		}
 	})
+}
+
+func TestTenantsGetSlotsInTurnHoweverManyOwnersTheyHave(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(Config{Slots: 1, PerOwner: 8, Queue: 100, TenantQueue: 100, OwnerQueue: 100})
+		var b grants
+		for _, name := range []string{"a", "b", "c"} {
+			b.work(t, name, admit(t, s, Owner{"many", name}, 2))
+		}
+		b.work(t, "one", admit(t, s, alone("one"), 3))
+		<-time.After(20 * time.Second)
+		synctest.Wait()
+		want := []string{"a", "a", "one", "b", "one", "c", "one", "b", "c"}
+		if !slices.Equal(b.order, want) {
+			t.Errorf("slots went to %v, want %v", b.order, want)
+		}
+		if len(s.owners) != 0 || len(s.tenants) != 0 || s.turns.Len() != 0 {
+			t.Errorf("something is left: %+v", s)
+		}
+	})
+}
+
+// As many owners as fill the queue between them leave the other half of it to others.
+func TestTheOwnersOfATenantShareItsPartOfTheQueue(t *testing.T) {
+	t.Parallel()
+	s := newScheduler(Config{Slots: 16, PerOwner: 8, Queue: 2048, TenantQueue: 1024, OwnerQueue: 256})
+	name := func(i int) Owner { return Owner{"busy", strconv.Itoa(i)} }
+	for i := range 4 { // 1000 of 16 + 1024
+		admit(t, s, name(i), 250)
+	}
+	if _, err := s.Admit(name(4), 41); !errors.Is(err, ErrTenantFull) {
+		t.Errorf("one more than the tenant may have: %v", err)
+	}
+	admit(t, s, name(4), 40)
+	for i := range 8 {
+		if _, err := s.Admit(name(i), 1); !errors.Is(err, ErrTenantFull) {
+			t.Errorf("owner %d of a tenant that has its part: %v", i, err)
+		}
+	}
+	admit(t, s, alone("other"), 1)
+	if n := testutil.ToFloat64(s.metrics.rejected.WithLabelValues(queueTenant)); n != 9 {
+		t.Errorf("%v rejections counted, want 9", n)
+	}
 }
 
 func TestClaimsAreRejectedAsOne(t *testing.T) {
@@ -141,11 +189,11 @@ func TestClaimsAreRejectedAsOne(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScheduler(Config{Slots: 4, PerOwner: 2, Queue: 6, OwnerQueue: 5})
-			admit(t, s, "a", 4)
-			admit(t, s, "other", 1)
+			s := newScheduler(Config{Slots: 4, PerOwner: 2, Queue: 6, TenantQueue: 6, OwnerQueue: 5})
+			admit(t, s, alone("a"), 4)
+			admit(t, s, alone("other"), 1)
 			before := s.taken
-			claims, err := s.Admit(tc.owner, tc.n)
+			claims, err := s.Admit(alone(tc.owner), tc.n)
 			if !errors.Is(err, tc.want) || err == nil && len(claims) != tc.n {
 				t.Fatalf("Admit(%d) = %d places, %v; want %v", tc.n, len(claims), err, tc.want)
 			}
@@ -166,8 +214,8 @@ func TestClaimsAreRejectedAsOne(t *testing.T) {
 func TestWhoStopsWaitingTakesNoTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(Config{Slots: 1, PerOwner: 1, Queue: 9, OwnerQueue: 9})
-		first, second, third := admit(t, s, "a", 1)[0], admit(t, s, "b", 1)[0], admit(t, s, "c", 1)[0]
+		s := newScheduler(Config{Slots: 1, PerOwner: 1, Queue: 9, TenantQueue: 9, OwnerQueue: 9})
+		first, second, third := admit(t, s, alone("a"), 1)[0], admit(t, s, alone("b"), 1)[0], admit(t, s, alone("c"), 1)[0]
 		if err := first.Acquire(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -197,8 +245,8 @@ func TestWhoStopsWaitingTakesNoTurn(t *testing.T) {
 // A slot may be granted in the moment in which its owner gives up.
 func TestASlotThatCameTooLateIsGivenBack(t *testing.T) {
 	t.Parallel()
-	s := newScheduler(Config{Slots: 1, PerOwner: 1, Queue: 9, OwnerQueue: 9})
-	p := admit(t, s, "a", 1)[0]
+	s := newScheduler(Config{Slots: 1, PerOwner: 1, Queue: 9, TenantQueue: 9, OwnerQueue: 9})
+	p := admit(t, s, alone("a"), 1)[0]
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_ = p.Acquire(ctx) // either way

@@ -30,10 +30,11 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		}),
 		rejected: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_query_slots_refused_total",
-			Help: "Requests that were refused because too many statements were waiting: those of one owner, or all.",
+			Help: "Requests that were refused because too many statements were waiting: those of one owner, of one " +
+				"tenant, or all.",
 		}, []string{"queue"}),
 	}
-	for _, queue := range []string{queueOwner, queueAll} {
+	for _, queue := range []string{queueOwner, queueTenant, queueAll} {
 		m.rejected.WithLabelValues(queue)
 	}
 	return m
@@ -41,6 +42,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 
 // Whose queue was full.
 const (
-	queueOwner = "owner"
-	queueAll   = "all"
+	queueOwner  = "owner"
+	queueTenant = "tenant"
+	queueAll    = "all"
 )

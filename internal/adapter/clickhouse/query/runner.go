@@ -57,6 +57,9 @@ func (c RunnerConfig) withDefaults() RunnerConfig {
 // serverShare is the part of the time left that the server may use.
 const serverShare = 0.9
 
+// maxQueryBytes bounds the text of a statement.
+const maxQueryBytes = 1 << 20
+
 // Runner executes statements on a pool of connections. It implements
 // analytics.Runner. Connections are made when they are needed.
 type Runner struct {
@@ -95,6 +98,9 @@ func NewRunner(cfg config.ClickHouse, bounds RunnerConfig) *Runner {
 			{Key: "result_overflow_mode", Value: "throw", Important: true},
 			{Key: "max_rows_to_read", Value: strconv.FormatInt(bounds.MaxRows, 10), Important: true},
 			{Key: "read_overflow_mode", Value: "throw", Important: true},
+			// A funnel that is compared and has as many filters as there may be is longer than
+			// the server takes by default, which is 256 KiB.
+			{Key: "max_query_size", Value: strconv.Itoa(maxQueryBytes), Important: true},
 			// The catalogue relies on these, whatever the server's profile says.
 			{Key: "join_use_nulls", Value: "0", Important: true},
 			{Key: "prefer_column_name_to_alias", Value: "0", Important: true},

@@ -50,7 +50,8 @@ var parts = map[string]part{
 	schema.Errors.Name:     {"sum(events)", "0", "errors_15m WHERE " + partDays},
 	schema.Identities.Name: {"count()", "sum(toUnixTimestamp64Milli(received_at))", "identities WHERE " + partOwner},
 	schema.Ingestion1m.Name: {
-		"sum(events)", "sum(toUnixTimestamp64Milli(received_at))", "ingestion_1m WHERE " + partDays,
+		"sum(e.events)", "sum(toUnixTimestamp64Milli(e.received_at))",
+		"ingestion_1m AS e WHERE {sent} AND e.event_date BETWEEN {from:Date} AND {to:Date}",
 	},
 	schema.Clicks.Name: {
 		"sum(clicks + bots)", "0", "clicks_1d WHERE dimension = '" + schema.AllTargets + "' AND " + partDays,
@@ -58,7 +59,7 @@ var parts = map[string]part{
 	schema.FlagExposures.Name: {"count()", "sum(toUnixTimestamp64Milli(received_at))", "flag_exposures WHERE " + partDays},
 	schema.Unstored1h.Name: {
 		"sum(duplicates)", "sum(dead_letters) + sum(erased)",
-		"unstored_1h WHERE " + partOwner + " AND toDate(hour) BETWEEN {from:Date} AND {to:Date}",
+		"unstored_1h WHERE owner_id IN ({senders}) AND toDate(hour) BETWEEN {from:Date} AND {to:Date}",
 	},
 }
 
@@ -73,12 +74,33 @@ const (
 	partDays  = partOwner + " AND event_date BETWEEN {from:Date} AND {to:Date}"
 )
 
-// ownersOf are the owners of a subject, as SQL. An organization's are those that
-// anything was ever stored of.
-var ownersOf = map[analytics.SubjectKind]string{
-	analytics.Website:      "{owner:String}",
-	analytics.Organization: "SELECT owner_id FROM usage_1d WHERE organization_id = {owner:String}",
-	analytics.Link:         "{owner:String}",
+// ownership is what tells the rows of a subject, as SQL.
+type ownership struct {
+	owners  string // of what is stored
+	senders string // of what was sent, stored or not
+	sent    string // the predicate of what the edges counted, as rows called e
+}
+
+// owner is that of what has one.
+var owner = ownership{"{owner:String}", "{owner:String}", "e.owner_id = {owner:String}"}
+
+// ownerships are those of subjects. The owners of an organization are those that anything
+// was ever stored of; what an edge refused it counted for the organization nevertheless.
+var ownerships = map[analytics.SubjectKind]ownership{
+	analytics.Website: owner,
+	analytics.Organization: {
+		owners:  "SELECT owner_id FROM usage_1d WHERE organization_id = {owner:String}",
+		senders: "SELECT owner_id FROM ingestion_1m WHERE organization_id = {owner:String}",
+		sent:    "e.organization_id = {owner:String}",
+	},
+	analytics.Link: owner,
+}
+
+// marks replaces those of parts.
+func marks(subject analytics.Subject) *strings.Replacer {
+	o := ownerships[subject.Kind]
+	return strings.NewReplacer("{owners}", subject.Within(o.owners), "{senders}", subject.Within(o.senders),
+		"{sent}", subject.Within(o.sent))
 }
 
 // Of implements analytics.Versions.
@@ -148,8 +170,7 @@ func versionSQL(subject analytics.Subject, tables []string) (string, error) {
 		selects[i] = fmt.Sprintf("SELECT toUInt64(%d) AS part, toUInt64(%s) AS a, toUInt64(%s) AS b FROM %s",
 			i, p.a, p.b, p.from)
 	}
-	return strings.ReplaceAll(strings.Join(selects, "\nUNION ALL\n"), "{owners}", subject.Within(ownersOf[subject.Kind])),
-		nil
+	return marks(subject).Replace(strings.Join(selects, "\nUNION ALL\n")), nil
 }
 
 // Bases implements analytics.Versions.

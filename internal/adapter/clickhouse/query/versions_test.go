@@ -38,6 +38,7 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 	sinceMarch := analytics.Range{
 		Start: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), End: time.Now().AddDate(0, 0, 1), Zone: time.UTC,
 	}
+	ofIngestion := []string{"ingestion_1m", "unstored_1h"}
 	asked := map[string]struct {
 		subject analytics.Subject
 		tables  []string
@@ -47,7 +48,11 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 		"vitals":             {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"vitals"}},
 		"errors":             {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"errors", "errors_15m"}},
 		"profiles":           {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"profiles"}},
-		"ingestion":          {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"ingestion_1m", "unstored_1h"}},
+		"ingestion":          {analytics.Subject{Kind: analytics.Website, ID: "w1"}, ofIngestion},
+		"ingestion of all":   {analytics.Subject{Kind: analytics.Organization, ID: "o1"}, ofIngestion},
+		"of a new tenant":    {analytics.Subject{Kind: analytics.Organization, ID: "o9"}, ofIngestion},
+		"ingestion moved":    {analytics.Organized("o8", nil, []string{"w9"}), ofIngestion},
+		"ingestion left":     {analytics.Organized("o9", []string{"w9"}, nil), ofIngestion},
 		"the exposures":      {analytics.Subject{Kind: analytics.Website, ID: "w1"}, []string{"flag_exposures"}},
 		"the clicks":         {analytics.Subject{Kind: analytics.Link, ID: "l1"}, []string{"clicks_15m", "clicks"}},
 		"the organization":   {analytics.Subject{Kind: analytics.Organization, ID: "o1"}, []string{"events"}},
@@ -84,6 +89,8 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 			owner + "', '" + organization + "', '" + day + "', '" + day + " 10:00:00', now64(3), 'x', '" + table +
 			day + "'" + values + ")"
 	}
+	const whole = "events,a rollup of events,vitals,errors,profiles,ingestion,ingestion of all,the exposures," +
+		"the organization,where it moved to" // what is of w1
 	last := read()
 	for _, step := range []struct {
 		name, sql string
@@ -103,28 +110,43 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 			"'2026-03-10', '2026-03-10 10:00:00', 'c')", "", false},
 		{"an exposure", row("flag_exposures", "w1", "o1", "2026-03-10"), "the exposures", false},
 		{"what is told of a user, whenever", row("identities", "w1", "o1", "2026-01-10"), "profiles", false},
-		{"a count of an edge", row("ingestion_1m", "w1", "o1", "2026-03-10"), "ingestion", false},
+		{"a count of an edge", row("ingestion_1m", "w1", "o1", "2026-03-10"), "ingestion,ingestion of all", false},
+		{
+			"a refusal of a tenant that has nothing stored", row("ingestion_1m", "w9", "o9", "2026-03-10"),
+			"of a new tenant,ingestion moved", false,
+		},
+		{
+			"another of its website", row("ingestion_1m", "w9", "o9", "2026-03-11"), "of a new tenant,ingestion moved", false,
+		},
+		{
+			"one of none of its websites", row("ingestion_1m", "o9", "o9", "2026-03-11"), "of a new tenant,ingestion left", false,
+		},
+		{
+			"a record of the new tenant that is no row",
+			"INSERT INTO unstored_1h (owner_id, hour, topic, duplicates) VALUES ('w9', now(), 'events.v1', 1)",
+			"of a new tenant,ingestion moved", false,
+		},
 		{
 			"a record that is no row",
 			"INSERT INTO unstored_1h (owner_id, hour, topic, duplicates) VALUES ('w1', now(), 'events.v1', 1)",
-			"ingestion", false,
+			"ingestion,ingestion of all", false,
 		},
 		{
 			"a tombstone",
 			"INSERT INTO tombstones (owner_id, kind, id, before, erasure_id) VALUES ('w1', 'visitor', 'x', now64(3), 'era_1')",
-			"events,a rollup of events,vitals,errors,profiles,ingestion,the exposures,the organization,where it moved to", false,
+			whole, false,
 		},
 		{
 			"a dirty day",
 			"INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared, found_at) VALUES ('w1', '2026-03-10', 'x', 0, " +
 				"'2026-03-11 00:00:00')",
-			"events,a rollup of events,vitals,errors,profiles,ingestion,the exposures,the organization,where it moved to", true,
+			whole, true,
 		},
 		{
 			"a day that is repaired",
 			"INSERT INTO rollup_dirty (owner_id, event_date, reason, cleared, found_at) VALUES ('w1', '2026-03-10', 'x', 1, " +
 				"'2026-03-12 00:00:00')",
-			"events,a rollup of events,vitals,errors,profiles,ingestion,the exposures,the organization,where it moved to", false,
+			whole, false,
 		},
 		{
 			"a dirty day of another month",

@@ -13,10 +13,10 @@ WHERE e.owner_id = {owner:String}
   AND e.event_time >= {start:DateTime64(3, 'UTC')}
   AND e.event_time < {end:DateTime64(3, 'UTC')}
   AND e.name NOT IN ('screen_view', 'page_exit', 'link_out', 'outgoing_link', 'engagement')
-  AND (JSONHas(e.properties, {filter0:String}) OR JSONHas(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(e.properties, '([:,\\[]-?[0-9]{19,})([,}\\]])', '\\1e0\\2')), {filter0:String}))
-  AND NOT ((JSONHas(e.properties, {filter1:String}) OR JSONHas(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(e.properties, '([:,\\[]-?[0-9]{19,})([,}\\]])', '\\1e0\\2')), {filter1:String})))
-  AND arrayExists(v -> (JSONHas(e.properties, v) OR JSONHas(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(e.properties, '([:,\\[]-?[0-9]{19,})([,}\\]])', '\\1e0\\2')), v)), {filter2:Array(String)})
-  AND NOT (arrayExists(v -> (JSONHas(e.properties, v) OR JSONHas(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(e.properties, '([:,\\[]-?[0-9]{19,})([,}\\]])', '\\1e0\\2')), v)), {filter3:Array(String)}))
+  AND (JSONHas(e.properties, {filter0:String}) OR JSONHas(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(replaceRegexpAll(e.properties, '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2'), '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2')), {filter0:String}))
+  AND NOT ((JSONHas(e.properties, {filter1:String}) OR JSONHas(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(replaceRegexpAll(e.properties, '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2'), '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2')), {filter1:String})))
+  AND arrayExists(v -> (JSONHas(e.properties, v) OR JSONHas(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(replaceRegexpAll(e.properties, '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2'), '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2')), v)), {filter2:Array(String)})
+  AND NOT (arrayExists(v -> (JSONHas(e.properties, v) OR JSONHas(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(replaceRegexpAll(e.properties, '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2'), '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2')), v)), {filter3:Array(String)}))
 GROUP BY e.name
 ORDER BY total_events DESC, e.name
 LIMIT {limit:UInt64} OFFSET {offset:UInt64}

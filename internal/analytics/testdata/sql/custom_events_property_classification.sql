@@ -31,7 +31,7 @@ FROM (
     FROM (
         SELECT
             e.name AS event,
-            (arrayJoin(if(notEmpty(JSONExtractKeysAndValues(e.properties, 'String')), JSONExtractKeysAndValues(e.properties, 'String'), JSONExtractKeysAndValues(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(e.properties, '([:,\\[]-?[0-9]{19,})([,}\\]])', '\\1e0\\2')), 'String'))) AS pair).1 AS key,
+            (arrayJoin(if(notEmpty(JSONExtractKeysAndValues(e.properties, 'String')), JSONExtractKeysAndValues(e.properties, 'String'), JSONExtractKeysAndValues(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(replaceRegexpAll(e.properties, '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2'), '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2')), 'String'))) AS pair).1 AS key,
             substringUTF8(pair.2, 1, 256) AS value,
             count() AS times
         FROM events AS e FINAL

@@ -14,13 +14,13 @@ FROM (
         low + (high - low) * (place - floor(place)) AS found
     FROM (
         SELECT
-            arraySort(groupArray(assumeNotNull(ifNotFinite(toFloat64OrNull(if(JSONExtractString(e.properties, {option_property:String}) != '', JSONExtractString(e.properties, {option_property:String}), JSONExtractString(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(e.properties, '([:,\\[]-?[0-9]{19,})([,}\\]])', '\\1e0\\2')), {option_property:String}))), NULL)))) AS numbers
+            arraySort(groupArray(assumeNotNull(ifNotFinite(toFloat64OrNull(if(JSONExtractString(e.properties, {option_property:String}) != '', JSONExtractString(e.properties, {option_property:String}), JSONExtractString(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(replaceRegexpAll(e.properties, '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2'), '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2')), {option_property:String}))), NULL)))) AS numbers
         FROM events AS e FINAL
         WHERE e.owner_id = {owner:String}
           AND e.event_date BETWEEN {from:Date} AND {to:Date}
           AND e.event_time >= {start:DateTime64(3, 'UTC')}
           AND e.event_time < {end:DateTime64(3, 'UTC')}
-          AND ifNotFinite(toFloat64OrNull(if(JSONExtractString(e.properties, {option_property:String}) != '', JSONExtractString(e.properties, {option_property:String}), JSONExtractString(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(e.properties, '([:,\\[]-?[0-9]{19,})([,}\\]])', '\\1e0\\2')), {option_property:String}))), NULL) IS NOT NULL
+          AND ifNotFinite(toFloat64OrNull(if(JSONExtractString(e.properties, {option_property:String}) != '', JSONExtractString(e.properties, {option_property:String}), JSONExtractString(if(e.properties = '' OR isValidJSON(e.properties), '', replaceRegexpAll(replaceRegexpAll(e.properties, '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2'), '([:,\\[](?:-9[2-9][0-9]{17}|-[0-9]{20,}|1[89][0-9]{18}|[2-9][0-9]{19}|[0-9]{21,}))([,}\\]])', '\\1e0\\2')), {option_property:String}))), NULL) IS NOT NULL
         GROUP BY ''
     )
     ARRAY JOIN arrayDistinct({option_percentiles:Array(Float64)}) AS percentile
