@@ -1,17 +1,24 @@
 package flagapi
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
+	"github.com/millrace/millrace/internal/tenant/website"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 // asking is a host whose only route tells who asks.
@@ -23,6 +30,11 @@ func asking(t *testing.T, knows tenants, change func(*config.Limits)) *fiber.App
 	}
 	deps := knows.deps()
 	deps.Limits = ratelimit.New(limits, ratelimit.Deps{Log: slog.New(slog.DiscardHandler)})
+	return askingOf(deps)
+}
+
+// askingOf is asking of a host with other parts.
+func askingOf(deps Deps) *fiber.App {
 	h, app := New(deps), newKit()
 	httpkit.Handle(app, fiber.MethodGet, "/who", func(c *fiber.Ctx) error {
 		who, err := h.enter(c, c.Query("clientId"))
@@ -147,6 +159,49 @@ func TestTryingOutClientIdsIsBounded(t *testing.T) {
 		if got := ask(t, app, 1, "/who?clientId=public-1"); got != tc.want {
 			t.Errorf("a good one afterwards, remembered %t: %s, want %s", tc.remembered, got, tc.want)
 		}
+	}
+}
+
+// kept is a store of the websites of these tests, and of no keys.
+type kept struct{}
+
+func (kept) KeyByHash(context.Context, [apikey.HashLen]byte) (*apikey.Key, error) {
+	return nil, apikey.ErrNotFound
+}
+
+func (kept) WebsiteByID(ctx context.Context, id string) (*website.Website, error) {
+	return tenants{}.FlagWebsite(ctx, id)
+}
+
+func (kept) WebsiteByClientID(ctx context.Context, id string) (*website.Website, error) {
+	return tenants{}.FlagWebsite(ctx, id)
+}
+
+// What was asked for is remembered by those who know the websites.
+func TestTryingOutClientIdsKeepsNoneOutOfWhatWasAskedForBefore(t *testing.T) {
+	t.Parallel()
+	knows := auth.New(auth.Config{FlagStale: time.Hour}, auth.Deps{Keys: kept{}, Websites: kept{}})
+	t.Cleanup(knows.Close)
+	limits := config.Default().Limits
+	limits.FlagsAnonymous = 2
+	deps := tenants{}.deps()
+	deps.Websites, deps.Limits = knows, ratelimit.New(limits, ratelimit.Deps{Log: slog.New(slog.DiscardHandler)})
+	app := askingOf(deps)
+	if got := ask(t, app, 1, "/who?clientId=public-1"); got != "200 " {
+		t.Errorf("at first: %s", got)
+	}
+	testkit.Eventually(t, 30*time.Second, func() error { // caches take what they were given a moment later
+		w, err := knows.FlagWebsite(t.Context(), "public-1")
+		if err == nil && knows.Remembered("public-1") != w {
+			err = errors.New("it is not remembered")
+		}
+		return err
+	})
+	if got := ask(t, app, 3, "/who?clientId=nothing"); got != "404 404 429 " {
+		t.Errorf("unknown client ids: %s", got)
+	}
+	if got := ask(t, app, 1, "/who?clientId=public-1"); got != "200 " {
+		t.Errorf("afterwards: %s", got)
 	}
 }
 
