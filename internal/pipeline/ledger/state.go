@@ -92,7 +92,7 @@ func DecodeState(metadata string) (s State, known bool, err error) {
 }
 
 // ascending reports whether the ceilings are buckets and offsets in the order of offsets.
-func (s *State) ascending() bool {
+func (s State) ascending() bool {
 	from := int64(0)
 	for _, c := range s.Ceilings {
 		if c[0] < 0 || c[0] > math.MaxInt32 || c[1] < from {

@@ -1,5 +1,7 @@
 package dedup
 
+import "slices"
+
 // Ceiling says that from an offset on a window does not note what was received from a bucket on,
 // and that it has forgotten what it had noted of that by then.
 //
@@ -59,7 +61,7 @@ func (w *Window) forgetAhead() bool {
 
 // SetCeiling begins a ceiling at the offset of what comes next. It is above those before.
 func (w *Window) SetCeiling(c Ceiling) {
-	w.ceilings = append(w.ceilings[:len(w.ceilings):len(w.ceilings)], c)
+	w.ceilings = append(slices.Clip(w.ceilings), c)
 	for b, n := range w.counts {
 		if b < c.Bucket {
 			continue
