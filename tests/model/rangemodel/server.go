@@ -109,7 +109,7 @@ func (x *explorer) store(p int, o uint8, rows *uint8) {
 		x.breaks(Doubled)
 	}
 	at := &x.to.part[p]
-	if e, ok := original(p, o); ok && e >= at.lowWatermark && !(at.ceiling && e == ahead) {
+	if e, ok := original(p, o); ok && e >= at.lowWatermark && (!at.ceiling || e != ahead) {
 		x.breaks(Resent)
 	}
 }

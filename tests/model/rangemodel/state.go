@@ -167,7 +167,7 @@ func rowsOf(p int, w *work) (rows uint8) {
 //go:norace
 func (w *work) resent(log *[offsets]event, o uint8) bool {
 	for e := range o {
-		if log[e].key == log[o].key && (e >= w.start || e >= w.lowWatermark && e < w.first && !(w.ceiling && e == ahead)) {
+		if log[e].key == log[o].key && (e >= w.start || e >= w.lowWatermark && e < w.first && (!w.ceiling || e != ahead)) {
 			return true
 		}
 	}
