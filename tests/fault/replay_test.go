@@ -36,7 +36,7 @@ func TestOffsetsThatAreSetBackByHandChangeNothing(t *testing.T) {
 		t.Run(age.name, func(t *testing.T) {
 			tr := trial{
 				fault: "F13 offsets set back", point: age.name + ", same epoch", on: kfakeOnly, few: 1,
-				body: func(t *testing.T, s *stage) {
+				body: func(_ *testing.T, s *stage) {
 					s.keepForever()
 					s.send(s.aged(s.events(900), age.millis))
 					s.store(locks{})

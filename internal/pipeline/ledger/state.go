@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 )
 
 const (
@@ -32,6 +33,11 @@ type State struct {
 	// With the log it determines the window: each event of that bucket or later
 	// that was seen before the committed offset is in it. 0 is not known.
 	LowWatermark int32 `json:"f,omitempty"`
+	// Ceilings are those of the window, each a bucket and an offset, ascending in both: what was
+	// received from the bucket on is not in the window, of the records from the offset on, up to
+	// that of the next ceiling, and of those before the first one either, as far as it was in it
+	// by then. Builds that do not know them have more in the window.
+	Ceilings [][2]int64 `json:"c,omitempty"`
 	// Plan is the range that is being stored, first and last offset; nil for none.
 	Plan *[2]int64 `json:"p,omitempty"`
 	// PlanLeader is the leader epoch of the plan's last record. With its offset it names
@@ -79,6 +85,20 @@ func DecodeState(metadata string) (s State, known bool, err error) {
 		return State{}, false, fmt.Errorf("reading the commit metadata: %d-%d is no range", s.Plan[0], s.Plan[1])
 	case len(s.Rejected) > 0 && s.Plan == nil:
 		return State{}, false, errors.New("reading the commit metadata: rejected offsets without a plan")
+	case !s.ascending():
+		return State{}, false, fmt.Errorf("reading the commit metadata: %v are no ceilings", s.Ceilings)
 	}
 	return s, true, nil
+}
+
+// ascending reports whether the ceilings are buckets and offsets in the order of offsets.
+func (s State) ascending() bool {
+	from := int64(0)
+	for _, c := range s.Ceilings {
+		if c[0] < 0 || c[0] > math.MaxInt32 || c[1] < from {
+			return false
+		}
+		from = c[1]
+	}
+	return true
 }

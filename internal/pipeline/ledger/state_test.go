@@ -24,6 +24,10 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 		t.Errorf("known %v, %v (-want +got):\n%s", known, err, diff)
 	}
 	s.Plan = &[2]int64{1 << 60, 1<<60 + 10_000_000}
+	s.PlanLeader = new(int32(1 << 30))
+	for n := range int64(20) { // more than windows have
+		s.Ceilings = append(s.Ceilings, [2]int64{5_900_000 + n, 100_000_000_000 + n})
+	}
 	s.Rejected = make([]int64, MaxRejected)
 	for i := range s.Rejected {
 		s.Rejected[i] = 9_000_000
@@ -35,14 +39,18 @@ func TestStateIsReadAsItWasWritten(t *testing.T) {
 	if _, err := s.Encode(); !errors.Is(err, ErrStateTooLong) {
 		t.Errorf("a plan beyond the limit: %v", err)
 	}
-	for _, text := range []string{`{"v":1,"p":[5,4]}`, `{"v":1,"x":[1]}`, `{}`, `[`} {
+	for _, text := range []string{
+		`{"v":1,"p":[5,4]}`, `{"v":1,"x":[1]}`, `{"v":1,"c":[[30,5],[32,4]]}`, `{"v":1,"c":[[30,-1]]}`,
+		`{"v":1,"c":[[3000000000,1]]}`, `{}`, `[`,
+	} {
 		if _, _, err := DecodeState(text); err == nil {
 			t.Errorf("%s is taken", text)
 		}
 	}
 }
 
-// earlierState is the metadata as the version before the plan's leader wrote and read it.
+// earlierState is the metadata as the version before the plan's leader and ceilings wrote and
+// read it.
 type earlierState struct {
 	Version      int       `json:"v"`
 	TopicID      string    `json:"t"`
@@ -57,8 +65,9 @@ func TestAPlanIsReadByTheVersionBeforeAndFromIt(t *testing.T) {
 	t.Parallel()
 	s := NewState([16]byte{0xab}, 3)
 	s.LowWatermark, s.Plan, s.PlanLeader, s.Rejected = 12, &[2]int64{5, 900}, new(int32(0)), []int64{17}
+	s.Ceilings = [][2]int64{{30, 4}, {32, 700}}
 	text, err := s.Encode()
-	want := `{"v":1,"t":"ab000000-0000-0000-0000-000000000000","e":3,"f":12,"p":[5,900],"l":0,"x":[17]}`
+	want := `{"v":1,"t":"ab000000-0000-0000-0000-000000000000","e":3,"f":12,"c":[[30,4],[32,700]],"p":[5,900],"l":0,"x":[17]}`
 	if text != want || err != nil {
 		t.Errorf("encoded %s, %v, want %s", text, err, want)
 	}
@@ -75,7 +84,7 @@ func TestAPlanIsReadByTheVersionBeforeAndFromIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, known, err := DecodeState(string(written))
-	s.PlanLeader = nil
+	s.PlanLeader, s.Ceilings = nil, nil
 	if diff := cmp.Diff(s, got); diff != "" || !known || err != nil {
 		t.Errorf("of the version before: known %v, %v (-want +got):\n%s", known, err, diff)
 	}

@@ -15,10 +15,10 @@ type job struct {
 	*buffer.Range
 
 	// How it is to be stored, which the plan says.
-	epoch        int64   // of its tokens
-	lowWatermark int32   // of the window that decides about it
-	rejected     []int64 // offsets that the server rejects, in order
-	replayed     bool    // its plan was found when the partition was taken over
+	epoch    int64         // of its tokens
+	window   windowExtents // of the window that decides about it
+	rejected []int64       // offsets that the server rejects, in order
+	replayed bool          // its plan was found when the partition was taken over
 	// leader is what the plan names as the leader epoch of its last record: as it was planned,
 	// also where the record is gone since. -1 is not known.
 	leader int32

@@ -89,7 +89,7 @@ func (w *worker) goBack(ctx context.Context, first int64) error {
 		return err
 	}
 	state := ledger.NewState(w.assignment.TopicID, w.epoch)
-	state.LowWatermark = w.window.LowWatermark()
+	extentsOf(w.window).describe(&state)
 	metadata, err := state.Encode()
 	if err != nil {
 		return err

@@ -14,7 +14,8 @@ import (
 // token that it had. What the log does not hold whole is stored anew from there.
 func TestOffsetsSetBackIntoARangeMeetTheNextOne(t *testing.T) {
 	t.Parallel()
-	first, next, rest := ledger.Span{First: 0, Last: 29}, ledger.Span{First: 30, Last: 59}, ledger.Span{First: 20, Last: 29}
+	first, next := ledger.Span{First: 0, Last: 29}, ledger.Span{First: 30, Last: 59}
+	rest := ledger.Span{First: 20, Last: 29}
 	for name, tc := range map[string]struct {
 		to, logStart int64
 		rows         int

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
-	"github.com/millrace/millrace/internal/pipeline/sink/dedup"
 )
 
 // restore takes a partition over: it reads what was committed for it, makes the
@@ -116,59 +114,6 @@ func (w *worker) missing(ctx context.Context, cause error) error {
 	}
 	return &haltError{reason, cause}
 }
-
-// rebuild reads the window from the headers of the records before the first one
-// that is to be decided about.
-func (w *worker) rebuild(ctx context.Context, state ledger.State) error {
-	if w.cfg.Window == 0 || w.assignment.Committed <= w.assignment.LogStart {
-		w.window.SetLowWatermark(state.LowWatermark)
-		return nil
-	}
-	lowWatermark := state.LowWatermark
-	if lowWatermark == 0 {
-		first, err := w.firstReceipts(ctx)
-		if err != nil {
-			return err
-		}
-		lowWatermark = w.window.LowWatermarkFor(first, time.Now())
-	}
-	if err := w.rebuilds.acquire(ctx, w.abort); err != nil {
-		return err
-	}
-	w.rebuilding = true
-	defer w.rebuilt(state.Plan != nil)
-	begin := time.Now()
-	w.window.SetLowWatermark(lowWatermark)
-	stretch, observer := Stretch{Since: dedup.LowWatermarkMillis(lowWatermark), To: w.assignment.Committed},
-		w.window.Rebuild()
-	a := attempt{settler: &w.settler, patience: rebuildTimeout}
-	if err := a.until(ctx, stepRebuild, func(ctx context.Context) error {
-		return w.deps.Reader.Observations(ctx, w.partition, &stretch, observer)
-	}); err != nil {
-		return err
-	}
-	observer.Done()
-	took := time.Since(begin)
-	w.metrics.rebuilt(stretch.Records, took)
-	w.deps.Log.LogAttrs(ctx, slog.LevelInfo, "window rebuilt", slog.String("topic", w.partition.Topic),
-		slog.Int("partition", int(w.partition.Index)), slog.Int64("records", stretch.Records),
-		slog.Int("keys", w.window.Len()), slog.Duration("took", took))
-	return nil
-}
-
-// rebuilt lets the next window be read. Where the windows are more than there is memory for,
-// that of a plan, which forgets nothing before the plan is settled, keeps its place until
-// then: no more of them than places are beyond the memory.
-func (w *worker) rebuilt(planned bool) {
-	if w.rebuilding && !(planned && w.windows.Full()) {
-		w.rebuilding = false
-		w.rebuilds.release()
-	}
-}
-
-// rebuildTimeout bounds one attempt to read a window: 24 h of records at a million
-// a second take minutes.
-const rebuildTimeout = 30 * time.Minute
 
 // firstReceipts waits for the first records that name events and returns when they were
 // received; nothing where many name none. It is needed only where the offset was set by

@@ -98,7 +98,8 @@ func (a *attempt) verify(ctx context.Context, j *job) error {
 // is committed again: that tells whether it still may be gone on with.
 func (a *attempt) plan(ctx context.Context, j *job) error {
 	state := ledger.NewState(a.topicID, j.epoch)
-	state.LowWatermark, state.Plan = j.lowWatermark, &[2]int64{j.First, j.Last}
+	state.Plan = &[2]int64{j.First, j.Last}
+	j.window.describe(&state)
 	if j.leader >= 0 {
 		state.PlanLeader = &j.leader
 	}
@@ -138,7 +139,7 @@ func (a *attempt) record(ctx context.Context, j *job) error {
 // commit commits the offset after the range.
 func (a *attempt) commit(ctx context.Context, j *job) error {
 	state := ledger.NewState(a.topicID, j.epochAfter)
-	state.LowWatermark = j.lowWatermark
+	j.window.describe(&state)
 	metadata, err := state.Encode()
 	if err != nil {
 		return err

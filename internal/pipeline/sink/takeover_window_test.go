@@ -3,6 +3,7 @@ package sink
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -124,7 +125,7 @@ func TestAHaltedPartitionLetsOthersReadTheirWindows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		third := Partition{Topic: "events.v1", Index: 7}
 		w, cfg := plannedOver(part, second, third)
-		w.panics = "e" + fmt.Sprint(storedBefore)
+		w.panics = "e" + strconv.Itoa(storedBefore)
 		s := newSink(t, cfg, w)
 		stop := start(t, s)
 		time.Sleep(time.Minute) //nolint:forbidigo // fake time

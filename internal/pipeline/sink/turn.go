@@ -142,7 +142,7 @@ func (w *worker) seal() *job {
 	w.flush = false
 	n, last, f := w.cut()
 	j := &job{
-		Range: w.open.Seal(n, last, w.memory), epoch: w.epoch, epochAfter: w.epoch, lowWatermark: w.window.LowWatermark(),
+		Range: w.open.Seal(n, last, w.memory), epoch: w.epoch, epochAfter: w.epoch, window: extentsOf(w.window),
 	}
 	j.leader = j.EpochOfLast
 	if f != nil && f.exact {
@@ -164,6 +164,7 @@ func (w *worker) seal() *job {
 func (w *worker) landed(j *job, settled bool) {
 	if settled {
 		w.window.Unpin()
+		w.window.Shown(j.Last + 1)
 		w.window.MoveOn(time.Now())
 		w.rebuilt(false)
 	}

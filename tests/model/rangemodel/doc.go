@@ -22,7 +22,7 @@
 //   - Faults are a crash at any step, a member given up while it works, a partition
 //     taken away, a generation raised with everybody kept, a lost response to an insert,
 //     a lost reply to either commit, and a window that forgets early, by raising its
-//     low watermark. Their number in one run is bounded; the order of everything is not.
+//     low watermark or by a ceiling. Their number in one run is bounded; the order of everything is not.
 //
 // There is no step for a pause: a worker that does nothing while others go on is one
 // whose steps come late, and every such order is explored. A worker that was given
@@ -40,7 +40,9 @@
 // once its range is committed and no insert with it can be under way any more; that
 // the real horizon, a count of inserts, is longer than an insert can take and than a
 // plan may stay open is watched by metrics. The window's low watermark moves at any moment by
-// hand instead of by the clock, so "within the window" means at or after the low watermark.
+// hand instead of by the clock, so "within the window" means at or after the low watermark. A
+// ceiling leaves out the first record of a log; that one is set at an offset, moves on and ends is
+// the window's own, and held against the log by a property test of package dedup.
 //
 // Dead letters: a record that is not stored differs from a resend only in where it
 // goes, before the insert. Rejected rows are part of a plan as the low watermark is: fixed in

@@ -55,6 +55,7 @@ func (w *worker) pack() uint64 {
 		b.put(2, uint64(at.next))
 		b.put(2, uint64(at.start))
 		b.put(2, uint64(at.lowWatermark))
+		b.flag(at.ceiling)
 		b.put(1, uint64(at.month))
 		b.put(2, uint64(at.stage))
 		b.flag(at.other)
@@ -71,7 +72,7 @@ func unpackWorker(word uint64) (w worker) {
 	for i := range w.work {
 		w.work[i] = work{
 			phase: phase(b.take(3)),
-			first: b.take(2), next: b.take(2), start: b.take(2), lowWatermark: b.take(2),
+			first: b.take(2), next: b.take(2), start: b.take(2), lowWatermark: b.take(2), ceiling: b.take(1) == 1,
 			month: b.take(1), stage: b.take(2),
 			other: b.take(1) == 1, raised: b.take(1) == 1, owns: b.take(1) == 1,
 		}
@@ -85,6 +86,7 @@ func (at *partition) pack() (a, b uint64) {
 	x.put(2, uint64(at.committed))
 	x.put(2, uint64(at.planned))
 	x.put(2, uint64(at.lowWatermark))
+	x.flag(at.ceiling)
 	x.put(tokens, uint64(at.baseTokens))
 	x.put(tokens, uint64(at.viewTokens))
 	x.put(spans, uint64(at.ledger))
@@ -105,7 +107,7 @@ func (at *partition) pack() (a, b uint64) {
 //go:norace
 func unpackPartition(a, b uint64) (at partition) {
 	x, y := packer{word: a}, packer{word: b}
-	at.committed, at.planned, at.lowWatermark = x.take(2), x.take(2), x.take(2)
+	at.committed, at.planned, at.lowWatermark, at.ceiling = x.take(2), x.take(2), x.take(2), x.take(1) == 1
 	at.baseTokens, at.viewTokens = uint16(x.wide(tokens)), uint16(x.wide(tokens))
 	at.ledger, at.uncovered = uint16(x.wide(spans)), x.take(offsets)
 	for o := range offsets {

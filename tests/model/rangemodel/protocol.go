@@ -13,6 +13,7 @@ type Variant struct {
 	DropWhenRaised     bool // a range is dropped when the generation was raised, though the partition is kept
 	NoWindowRebuild    bool // a partition is taken up with an empty window
 	NoLowWatermark     bool // the window is rebuilt without the low watermark in the metadata
+	NoCeiling          bool // the window is rebuilt without its ceiling in the metadata
 }
 
 // next returns what comes after a phase of a range.
@@ -71,6 +72,7 @@ const (
 	forget
 
 	raiseLowWatermark
+	setCeiling
 	crash
 	kick
 	revoke

@@ -102,6 +102,9 @@ var broken = map[string]Config{
 	"no low watermark in the metadata": {
 		Variant: Variant{NoLowWatermark: true}, Watch: []Invariant{TokenReused}, Records: [2]uint8{3, 0}, Faults: 2,
 	},
+	"no ceiling in the metadata": {
+		Variant: Variant{NoCeiling: true}, Watch: []Invariant{TokenReused}, Records: [2]uint8{3, 0}, Faults: 2,
+	},
 }
 
 func TestEachPieceIsNeeded(t *testing.T) {

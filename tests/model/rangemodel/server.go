@@ -21,7 +21,7 @@ func (s *state) leave(p, w int) {
 	}
 	for i := range at.late {
 		if at.late[i].rows == 0 {
-			at.late[i] = insert{token: tokenOf(work), rows: rowsInHand(p, work), stage: work.stage}
+			at.late[i] = insert{token: tokenOf(work), rows: rowsOf(p, work), stage: work.stage}
 			return
 		}
 	}
@@ -29,11 +29,6 @@ func (s *state) leave(p, w int) {
 
 //go:norace
 func tokenOf(w *work) uint8 { return w.span()*months + w.month }
-
-//go:norace
-func rowsInHand(p int, w *work) uint8 {
-	return rowsOf(p, w.first, w.next, w.start, w.lowWatermark, w.month)
-}
 
 // inserts lets the server go on with the insert that a worker waits for, or the
 // worker see its response.
@@ -43,7 +38,7 @@ func (x *explorer) inserts(w, p int) {
 	s := x.begin()
 	work := &s.worker[w].work[p]
 	if work.stage < viewApplied {
-		x.apply(p, &insert{token: tokenOf(work), rows: rowsInHand(p, work), stage: work.stage})
+		x.apply(p, &insert{token: tokenOf(work), rows: rowsOf(p, work), stage: work.stage})
 		work.stage++
 		x.end(applyBase+kind(work.stage-1), w, p, work.month)
 		return
@@ -113,7 +108,8 @@ func (x *explorer) store(p int, o uint8, rows *uint8) {
 		*rows = 2
 		x.breaks(Doubled)
 	}
-	if e, ok := original(p, o); ok && e >= x.to.part[p].lowWatermark {
+	at := &x.to.part[p]
+	if e, ok := original(p, o); ok && e >= at.lowWatermark && (!at.ceiling || e != ahead) {
 		x.breaks(Resent)
 	}
 }

@@ -23,6 +23,9 @@ var logs = [partitions][offsets]event{
 	{{key: 0}, {key: 1, month: 1}, {key: 0}},
 }
 
+// ahead is the record of each log whose time of receipt is ahead of the others'.
+const ahead = 0
+
 // phase says what a worker has to do next for a partition.
 type phase uint8
 
@@ -47,6 +50,7 @@ type work struct {
 	// were dropped and not delivered again.
 	start        uint8
 	lowWatermark uint8 // the window holds the records from the low watermark up to first
+	ceiling      bool  // but for the first one of the log, whose time is ahead of the others
 	month        uint8
 	stage        uint8 // of an insert at the server: see applied
 	// other: the client has joined anew under another member id since the
@@ -88,6 +92,7 @@ type partition struct {
 	committed    uint8 // the committed offset
 	planned      uint8 // metadata: the offset after the open plan; 0 for none
 	lowWatermark uint8 // metadata: the window's low watermark
+	ceiling      bool  // metadata: the window has left out what is ahead
 
 	base, view [offsets]uint8 // rows by offset: none, one, or more
 	baseTokens uint16         // what each table remembers
@@ -149,10 +154,10 @@ func fillTables() (overlap [spans]uint16, reaching [offsets + 1]uint16, tokensOf
 // the window.
 //
 //go:norace
-func rowsOf(p int, first, next, start, lowWatermark, month uint8) (rows uint8) {
+func rowsOf(p int, w *work) (rows uint8) {
 	log := &logs[p]
-	for o := start; o < next; o++ {
-		if log[o].month == month && !resent(log, o, first, start, lowWatermark) {
+	for o := w.start; o < w.next; o++ {
+		if log[o].month == w.month && !w.resent(log, o) {
 			rows |= 1 << o
 		}
 	}
@@ -160,9 +165,9 @@ func rowsOf(p int, first, next, start, lowWatermark, month uint8) (rows uint8) {
 }
 
 //go:norace
-func resent(log *[offsets]event, o, first, start, lowWatermark uint8) bool {
+func (w *work) resent(log *[offsets]event, o uint8) bool {
 	for e := range o {
-		if log[e].key == log[o].key && (e >= start || e >= lowWatermark && e < first) {
+		if log[e].key == log[o].key && (e >= w.start || e >= w.lowWatermark && e < w.first && (!w.ceiling || e != ahead)) {
 			return true
 		}
 	}

@@ -78,6 +78,7 @@ var sentences = [...]string{
 	restart:           "{worker} starts again",
 	forget:            "the tables forget the tokens of what is committed of partition {partition}",
 	raiseLowWatermark: "the window of {worker} for partition {partition} forgets what is before record {n}",
+	setCeiling:        "the window of {worker} for partition {partition} leaves out record {n}, which is ahead",
 	crash:             "{worker} dies",
 	kick:              "the group gives up {worker}, which does not know",
 	revoke:            "partition {partition} is taken away from {worker}, which drops {range}",

@@ -86,6 +86,7 @@ func (x *explorer) restore(w, p int) {
 	work, at := &s.worker[w].work[p], &s.part[p]
 	work.phase = reading
 	work.first, work.next, work.start, work.lowWatermark = at.committed, at.committed, at.committed, at.lowWatermark
+	work.ceiling = at.ceiling && !x.variant.NoCeiling
 	if x.variant.NoWindowRebuild {
 		work.lowWatermark = at.committed
 	}
@@ -129,7 +130,7 @@ func (s *state) skipEmpty(w, p int, v *Variant) {
 		return
 	}
 	for ; work.month < months; work.month++ {
-		if rowsInHand(p, work) != 0 {
+		if rowsOf(p, work) != 0 {
 			return
 		}
 	}
@@ -213,7 +214,7 @@ func (x *explorer) storePlan(s *state, w, p int) {
 	}
 	at.committed, at.planned = work.first, work.next
 	if !x.variant.NoWindowRebuild { // where it is not rebuilt, the metadata still say that it should be
-		at.lowWatermark = work.lowWatermark
+		at.lowWatermark, at.ceiling = work.lowWatermark, work.ceiling
 	}
 }
 
@@ -233,7 +234,7 @@ func (x *explorer) storeOffset(s *state, w, p int) {
 	}
 	at.committed, at.planned = work.next, 0
 	if !x.variant.NoWindowRebuild {
-		at.lowWatermark = work.lowWatermark
+		at.lowWatermark, at.ceiling = work.lowWatermark, work.ceiling
 	}
 }
 
@@ -243,7 +244,7 @@ func (x *explorer) storeOffset(s *state, w, p int) {
 func (x *explorer) send(w, p int) {
 	s := x.begin()
 	work, at := &s.worker[w].work[p], &s.part[p]
-	rows, token := rowsInHand(p, work), tokenOf(work)
+	rows, token := rowsOf(p, work), tokenOf(work)
 	if used := at.contents[token]; used != 0 && used != rows {
 		x.breaks(TokenReused)
 	}
@@ -297,10 +298,26 @@ func (x *explorer) workFaults(w, p int) {
 		s.worker[w].work[p].phase, s.worker[w].work[p].stage = sending, 0
 		x.end(loseResponse, w, p, 0)
 	}
-	if at.work[p].phase == reading && at.work[p].next == at.work[p].first && at.work[p].lowWatermark < at.work[p].first {
-		s := x.begin()
+	x.forgetEarly(w, p)
+}
+
+// forgetEarly lets a window that is between two ranges forget its oldest record, or what is
+// ahead.
+//
+//go:norace
+func (x *explorer) forgetEarly(w, p int) {
+	at := &x.state.worker[w].work[p]
+	if at.phase != reading || at.next != at.first || at.lowWatermark >= at.first {
+		return
+	}
+	s := x.begin()
+	s.faults--
+	s.worker[w].work[p].lowWatermark++
+	x.end(raiseLowWatermark, w, p, s.worker[w].work[p].lowWatermark)
+	if at.lowWatermark <= ahead && !at.ceiling {
+		s = x.begin()
 		s.faults--
-		s.worker[w].work[p].lowWatermark++
-		x.end(raiseLowWatermark, w, p, s.worker[w].work[p].lowWatermark)
+		s.worker[w].work[p].ceiling = true
+		x.end(setCeiling, w, p, ahead)
 	}
 }

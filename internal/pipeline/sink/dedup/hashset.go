@@ -66,6 +66,19 @@ func (s *hashset) raise(h record.Hash, bucket int32) (old int32, had bool) {
 	return old, had
 }
 
+// forgetFrom forgets the hashes of a bucket and of those after it. Their slots are reclaimed when
+// the table is recreated.
+func (s *hashset) forgetFrom(bucket int32) {
+	for i := range s.slots {
+		if at := &s.slots[i]; at.bucket >= bucket && at.hash != (record.Hash{}) {
+			at.bucket = forgotten
+		}
+	}
+}
+
+// forgotten is a bucket below every low watermark.
+const forgotten = -1
+
 // slot returns where h stands, or the empty slot where it would.
 func (s *hashset) slot(h record.Hash) *slot {
 	n := uint64(len(s.slots))

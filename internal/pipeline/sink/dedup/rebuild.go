@@ -19,7 +19,9 @@ type Rebuild struct {
 const lookEvery = 1 << 14
 
 // Rebuild makes the window whole from its low watermark on by what it is shown, until it is Done.
+// Ceilings that it had are to be set when all before their offsets was shown.
 func (w *Window) Rebuild() *Rebuild {
+	w.rebuilding = true
 	return &Rebuild{Window: w, latest: w.lowWatermark + w.horizon + slackBuckets}
 }
 
@@ -32,7 +34,10 @@ func (r *Rebuild) Observe(h record.Hash, receivedAt int64) (before int32, known 
 }
 
 // Done says that there is nothing more to be shown.
-func (r *Rebuild) Done() { r.follow() }
+func (r *Rebuild) Done() {
+	r.rebuilding = false
+	r.follow()
+}
 
 // follow makes the window follow what it was shown since the last time.
 func (r *Rebuild) follow() {

@@ -24,14 +24,15 @@ const (
 //
 // Every observation counts, also one that was a duplicate itself or could not be
 // stored. Whether a record is a duplicate therefore depends only on the records
-// of the horizon before it: the window is a function of the log and of its low watermark,
-// the oldest bucket it still knows. Whoever reads the log again from there decides
-// the same.
+// of the horizon before it: the window is a function of the log, of its low watermark,
+// the oldest bucket it still knows, and of its ceilings. Whoever reads the log again from
+// there decides the same.
 //
 // It holds the horizon, rounded up to buckets of 5 minutes, and at most the given
-// number of keys, 27 to 40 bytes each; beyond that the oldest bucket goes early, and
-// so it does where all windows take more than there is memory, from those that take
-// more than an equal part. The newest bucket always stays. It is used by one goroutine.
+// number of keys, 27 to 40 bytes each; beyond that what is ahead of the newest bucket goes,
+// by a Ceiling, then the oldest bucket goes early, and so it does where all windows take
+// more than there is memory, from those that take more than an equal part. The newest bucket
+// always stays. It is used by one goroutine.
 //
 // A horizon of 0 remembers nothing: no event is a duplicate.
 type Window struct {
@@ -50,7 +51,11 @@ type Window struct {
 	lowWatermark int32 // buckets below are forgotten
 	clamped      int64
 	early        int64
-	pinned       bool // nothing is forgotten
+	ceilings     []Ceiling
+	top          int32 // the newest bucket of what they left out
+	next         int64 // the offset of what comes next
+	rebuilding   bool  // it is shown again what it has seen
+	pinned       bool  // nothing is forgotten
 	closed       bool
 }
 
@@ -82,6 +87,9 @@ func (w *Window) Observe(h record.Hash, receivedAt int64) (before int32, known b
 		return shard.find(h)
 	}
 	w.seen.add(b)
+	if !w.under(b) {
+		return shard.find(h)
+	}
 	before, known = shard.raise(h, b)
 	if known && before >= b {
 		return before, true
@@ -126,6 +134,7 @@ func (w *Window) MoveOn(now time.Time) {
 		w.newest = to
 		w.SetLowWatermark(w.newest - w.horizon - slackBuckets)
 	}
+	w.moveCeiling()
 	w.KeepWithin()
 }
 
@@ -150,7 +159,7 @@ func (w *Window) keepWithin(most int64) {
 	if excess := -w.memory.room(); excess > 0 {
 		most = min(most, max(w.memory.part(), w.told-excess))
 	}
-	for int64(w.keys)*keyBytes > most && w.forgetOldest() {
+	for int64(w.keys)*keyBytes > most && (w.forgetAhead() || w.forgetOldest()) {
 	}
 	needed := max(int64(w.keys)*keyBytes, windowShards*minSlots*slotBytes)
 	if w.told > most && w.told > needed || w.told > sparse*needed {
@@ -275,6 +284,7 @@ func (w *Window) SetLowWatermark(lowWatermark int32) {
 		return
 	}
 	w.lowWatermark = lowWatermark
+	w.mergeCeilings()
 	for b, n := range w.counts {
 		if b < lowWatermark {
 			w.keys -= *n

@@ -224,14 +224,22 @@ func TestARestoredWindowKnowsWhatTheFirstOneKnew(t *testing.T) {
 			at int64
 		}
 		var log []observation
+		ahead := rapid.Int64Range(0, 12*3_600_000).Draw(t, "ahead")
 		for range rapid.IntRange(1, 300).Draw(t, "records") {
 			at += rapid.Int64Range(0, 4*60_000).Draw(t, "pause")
 			now = now.Add(time.Duration(rapid.Int64Range(0, 4*60_000).Draw(t, "clock")) * time.Millisecond)
 			s := observation{
 				hashOf(rapid.IntRange(0, 80).Draw(t, "id")), at - rapid.Int64Range(-7_200_000, 3_600_000).Draw(t, "skew"),
 			}
+			if rapid.IntRange(0, 3).Draw(t, "clock is ahead") == 0 {
+				s.at += ahead
+			}
 			log = append(log, s)
+			first.Shown(int64(len(log)))
 			first.add(s.h, s.at, now)
+		}
+		if n := len(first.Ceilings()); n > 10 {
+			t.Fatalf("%d ceilings", n)
 		}
 		again := NewWindow(time.Hour, keys)
 		again.SetLowWatermark(first.LowWatermark())
@@ -239,9 +247,16 @@ func TestARestoredWindowKnowsWhatTheFirstOneKnew(t *testing.T) {
 		if from < 0 {
 			from = len(log)
 		}
-		observer := again.Rebuild()
-		for _, s := range log[from:] {
-			observer.Observe(s.h, s.at)
+		observer, ceilings := again.Rebuild(), first.Ceilings()
+		for n := from; ; n++ {
+			for len(ceilings) > 0 && ceilings[0].From <= int64(n) {
+				observer.SetCeiling(ceilings[0])
+				ceilings = ceilings[1:]
+			}
+			if n == len(log) {
+				break
+			}
+			observer.Observe(log[n].h, log[n].at)
 		}
 		observer.Done()
 		seen := func(w *Window, n int) (int32, bool) {
