@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -126,6 +127,7 @@ func (s *scan) run(ctx context.Context) error {
 func (s *scan) fetchAll(ctx context.Context, responses chan<- fetched) {
 	defer close(responses)
 	leader, id, err := s.leader(ctx)
+	fails := 0 // in a row, that nobody knows yet who leads
 	for next := s.next; next < s.to; {
 		f := fetched{err: err}
 		if err == nil {
@@ -133,9 +135,13 @@ func (s *scan) fetchAll(ctx context.Context, responses chan<- fetched) {
 			next = f.next
 		}
 		if errors.Is(f.err, kerr.NotLeaderForPartition) || errors.Is(f.err, kerr.UnknownLeaderEpoch) {
+			if fails++; !waited(ctx, backoff(fails)) {
+				return
+			}
 			leader, id, err = s.leader(ctx)
 			continue
 		}
+		fails = 0
 		select {
 		case responses <- f:
 		case <-ctx.Done():
@@ -144,6 +150,18 @@ func (s *scan) fetchAll(ctx context.Context, responses chan<- fetched) {
 		if f.err != nil {
 			return
 		}
+	}
+}
+
+// waited lets time pass, and reports whether it all did before ctx ended.
+func waited(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
