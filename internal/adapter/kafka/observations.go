@@ -74,8 +74,9 @@ func (c *Consumer) scan(ctx context.Context, s *scan) error {
 }
 
 const (
-	// scanBytes is how much is fetched at a time, compressed. Two of them are in
-	// memory, and the batch being looked at.
+	// scanBytes is how much is fetched at a time, compressed. Three of them are in memory,
+	// one being looked at, one that waits and one being fetched, and the batch being looked
+	// at, unpacked.
 	scanBytes = 4 << 20
 	// scanWait is how long a broker may wait for more before it answers.
 	scanWait = 500 // milliseconds
