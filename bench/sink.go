@@ -315,7 +315,7 @@ func (j job) built(
 		s.Sink.Window = 0
 	}
 	if j.Null {
-		w.Exact = func(context.Context, config.ClickHouse) error { return nil }
+		w.Exact = func(context.Context, config.ClickHouse) schema.Findings { return schema.Findings{{}} }
 	}
 	return appsink.Build(ctx, s, t, r, w)
 }

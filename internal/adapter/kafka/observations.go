@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -73,8 +74,9 @@ func (c *Consumer) scan(ctx context.Context, s *scan) error {
 }
 
 const (
-	// scanBytes is how much is fetched at a time, compressed. Two of them are in
-	// memory, and the batch being looked at.
+	// scanBytes is how much is fetched at a time, compressed. Three of them are in memory,
+	// one being looked at, one that waits and one being fetched, and the batch being looked
+	// at, unpacked.
 	scanBytes = 4 << 20
 	// scanWait is how long a broker may wait for more before it answers.
 	scanWait = 500 // milliseconds
@@ -126,6 +128,7 @@ func (s *scan) run(ctx context.Context) error {
 func (s *scan) fetchAll(ctx context.Context, responses chan<- fetched) {
 	defer close(responses)
 	leader, id, err := s.leader(ctx)
+	fails := 0 // in a row, that nobody knows yet who leads
 	for next := s.next; next < s.to; {
 		f := fetched{err: err}
 		if err == nil {
@@ -133,9 +136,13 @@ func (s *scan) fetchAll(ctx context.Context, responses chan<- fetched) {
 			next = f.next
 		}
 		if errors.Is(f.err, kerr.NotLeaderForPartition) || errors.Is(f.err, kerr.UnknownLeaderEpoch) {
+			if fails++; !waited(ctx, backoff(fails)) {
+				return
+			}
 			leader, id, err = s.leader(ctx)
 			continue
 		}
+		fails = 0
 		select {
 		case responses <- f:
 		case <-ctx.Done():
@@ -144,6 +151,18 @@ func (s *scan) fetchAll(ctx context.Context, responses chan<- fetched) {
 		if f.err != nil {
 			return
 		}
+	}
+}
+
+// waited lets time pass, and reports whether it all did before ctx ended.
+func waited(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

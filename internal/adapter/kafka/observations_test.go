@@ -4,12 +4,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/sink"
@@ -144,6 +147,34 @@ func TestObservationsGoOnWhereTheLogBegins(t *testing.T) {
 	}
 	if at, err := r.LogStart(t.Context(), only); at != 4 || err != nil {
 		t.Errorf("LogStart() = %d, %v; want 4", at, err)
+	}
+}
+
+// While the metadata names a broker that does not lead any more, it is asked again with pauses.
+func TestALeaderThatNobodyKnowsYetIsNotHurried(t *testing.T) {
+	t.Parallel()
+	const rejections = 4
+	r, cluster := newReaderOf(t, 1, 1)
+	var asked atomic.Int64
+	cluster.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		fetch, ok := req.(*kmsg.FetchRequest)
+		if !ok || fetch.Topics[0].Partitions[0].PartitionMaxBytes != scanBytes || asked.Add(1) > rejections {
+			return nil, nil, false
+		}
+		return rejection(fetch, 0, kerr.NotLeaderForPartition.Code), nil, true
+	})
+	at := time.UnixMilli(1_790_000_000_000)
+	if err := r.client.ProduceSync(t.Context(), eventAt(0, at)).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if seen, _ := r.observations(t, at, 1); len(seen) != 1 {
+		t.Errorf("%d events seen, want 1", len(seen))
+	}
+	const least = 600 * time.Millisecond // four fifths of 50, 100, 200 and 400
+	if took := time.Since(began); took < least || asked.Load() != rejections+1 {
+		t.Errorf("the leader was asked %d times in %s, want %d in %s at least", asked.Load(), took, rejections+1, least)
 	}
 }
 

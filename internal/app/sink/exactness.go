@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,23 +27,25 @@ const (
 
 // exactness asks again what was asked at the start. A sink goes on where something is
 // found, for the tokens that are remembered are of use as long as they are, but is not
-// ready and says so. A look that is not possible changes nothing.
+// ready and says so. What was found at an address stays until a look there finds nothing:
+// one that is away changes nothing.
 type exactness struct {
 	cfg   config.ClickHouse
-	check func(context.Context, config.ClickHouse) error
+	check func(context.Context, config.ClickHouse) schema.Findings
 	log   *slog.Logger
 
 	mu    sync.Mutex
-	found error
+	found map[string]error // by address, empty for all together
 }
 
 func newExactness(
-	cfg config.ClickHouse, check func(context.Context, config.ClickHouse) error, t *telemetry.Telemetry,
+	cfg config.ClickHouse, check func(context.Context, config.ClickHouse) schema.Findings, t *telemetry.Telemetry,
 ) *exactness {
-	e := &exactness{cfg: cfg, check: check, log: t.Log}
+	e := &exactness{cfg: cfg, check: check, log: t.Log, found: map[string]error{}}
 	t.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_inexact",
-		Help: "1 while ClickHouse is not set up to store every event exactly once, as of the latest look that was possible.",
+		Help: "1 while ClickHouse is not set up to store every event exactly once, as of the latest look at each address " +
+			"that was possible.",
 	}, e.inexact))
 	return e
 }
@@ -60,29 +64,48 @@ func (e *exactness) Run(ctx context.Context) error {
 	}
 }
 
+// first is the look of the start.
+func (e *exactness) first(ctx context.Context, cfg config.ClickHouse) error {
+	return e.check(ctx, cfg).Err()
+}
+
 // Ready returns what was found.
 func (e *exactness) Ready(context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.found
+	return e.all()
+}
+
+// all returns what was found at all addresses, sorted by them.
+func (e *exactness) all() error {
+	var errs []error
+	for _, addr := range slices.Sorted(maps.Keys(e.found)) {
+		errs = append(errs, e.found[addr])
+	}
+	return errors.Join(errs...)
 }
 
 func (e *exactness) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, exactWithin)
 	defer cancel()
-	err := e.check(ctx, e.cfg)
-	if err != nil && !errors.Is(err, schema.ErrInexact) {
-		return // the inserts tell of a server that is away
-	}
+	findings := e.check(ctx, e.cfg)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch {
-	case err != nil && (e.found == nil || e.found.Error() != err.Error()):
+	before := e.all()
+	for _, f := range findings {
+		switch {
+		case f.Err == nil:
+			delete(e.found, f.Addr)
+		case errors.Is(f.Err, schema.ErrInexact):
+			e.found[f.Addr] = f.Err
+		} // else the inserts tell of a server that is away
+	}
+	switch err := e.all(); {
+	case err != nil && (before == nil || before.Error() != err.Error()):
 		e.log.LogAttrs(ctx, slog.LevelError, "ClickHouse no longer keeps what exactly once needs", slog.Any("error", err))
-	case err == nil && e.found != nil:
+	case err == nil && before != nil:
 		e.log.LogAttrs(ctx, slog.LevelInfo, "ClickHouse keeps what exactly once needs again")
 	}
-	e.found = err
 }
 
 func (e *exactness) inexact() float64 {

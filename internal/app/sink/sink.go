@@ -36,7 +36,7 @@ func build(
 	exact := newExactness(s.ClickHouse, w.exact(), t)
 	r.AddCheck("sink: exactness", exact.Ready)
 	components := []lifecycle.Component{
-		lifecycle.WaitComponent(t.Log, r, schema.Awaited(s.ClickHouse, exact.check), kafka.Awaited(s.Kafka, topics.Check)),
+		lifecycle.WaitComponent(t.Log, r, schema.Awaited(s.ClickHouse, exact.first), kafka.Awaited(s.Kafka, topics.Check)),
 		{Name: "exactness of ClickHouse", Run: exact.Run},
 		{Name: "settings of topics", Run: topics.Run},
 		{Name: "ledger", Stop: func(context.Context) error { return ledger.Close() }},

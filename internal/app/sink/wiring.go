@@ -18,8 +18,8 @@ type Wiring struct {
 	Deps func(sink.Deps) sink.Deps
 	// Fence is that of the consumers.
 	Fence kafka.Fence
-	// Exact looks whether ClickHouse keeps what exactly once needs.
-	Exact func(context.Context, config.ClickHouse) error
+	// Exact looks whether ClickHouse keeps what exactly once needs, at each address.
+	Exact func(context.Context, config.ClickHouse) schema.Findings
 }
 
 // Build is Components with other wiring.
@@ -36,9 +36,9 @@ func (w *Wiring) deps(d sink.Deps) sink.Deps {
 	return w.Deps(d)
 }
 
-func (w *Wiring) exact() func(context.Context, config.ClickHouse) error {
+func (w *Wiring) exact() func(context.Context, config.ClickHouse) schema.Findings {
 	if w.Exact == nil {
-		return schema.CheckExactness
+		return schema.Exactness
 	}
 	return w.Exact
 }

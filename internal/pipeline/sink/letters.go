@@ -20,17 +20,24 @@ type letterMeter struct {
 }
 
 // tooMany notes a range and reports whether the limit was passed by the last
-// minute's records.
+// minute's records. After a pause these are those before it: a source that sends nothing but
+// now and then is judged too.
 func (m *letterMeter) tooMany(records, letters int, now time.Time) bool {
+	before := false
 	if m.since.IsZero() || now.Sub(m.since) >= 2*letterSpan {
+		before = m.over()
 		*m = letterMeter{limit: m.limit, since: now}
 	}
 	m.records += records
 	m.letters += letters
 	if now.Sub(m.since) < letterSpan {
-		return false
+		return before
 	}
-	over := m.letters >= fewLetters && float64(m.letters) > m.limit*float64(m.records)
+	over := m.over()
 	*m = letterMeter{limit: m.limit, since: now}
 	return over
+}
+
+func (m *letterMeter) over() bool {
+	return m.letters >= fewLetters && float64(m.letters) > m.limit*float64(m.records)
 }

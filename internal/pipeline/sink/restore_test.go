@@ -457,12 +457,18 @@ func TestTooManyDeadLettersStopThePartition(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name    string
-		bad, of int // of each second's records
+		bad, of int // of the records of each range
+		every   time.Duration
 		stops   bool
 	}{
-		{"at the limit", 10, 1000, false},
-		{"beyond it", 11, 1000, true},
-		{"few, whatever the share", 1, 1, false},
+		{"at the limit", 10, 1000, time.Second, false},
+		{"beyond it", 11, 1000, time.Second, true},
+		{"few, whatever the share", 1, 1, time.Second, false},
+		{"at the limit, now and then", 600, 60_000, 5 * time.Minute, false},
+		{"beyond it, now and then", 601, 60_000, 5 * time.Minute, true},
+		{"few, now and then", 99, 99, 5 * time.Minute, false},
+		{"all of them, now and then", 60_000, 60_000, 5 * time.Minute, true},
+		{"beyond it, with the least pause", 601, 60_000, 2 * letterSpan, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -470,10 +476,10 @@ func TestTooManyDeadLettersStopThePartition(t *testing.T) {
 			stopped := false
 			for range 90 {
 				stopped = stopped || m.tooMany(tc.of, tc.bad, now)
-				now = now.Add(time.Second)
+				now = now.Add(tc.every)
 			}
 			if stopped != tc.stops {
-				t.Errorf("%d dead letters of %d records a second: stopped %v", tc.bad, tc.of, stopped)
+				t.Errorf("%d dead letters of %d records: stopped %v", tc.bad, tc.of, stopped)
 			}
 		})
 	}

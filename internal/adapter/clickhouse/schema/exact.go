@@ -30,35 +30,6 @@ const (
 // The first version on which the tests of this package pass.
 const leastMajor, leastMinor = 25, 8
 
-// CheckExactness reports whether everything on the servers that exactly once
-// relies on is in force, at every address that answers. It stands beside Check at
-// the start of a sink, which makes it again now and then: an address that was away may
-// answer since. An error that wraps ErrInexact names the table or setting, what it is and
-// what to do. Any other says that it could not be found out, such as from servers that
-// are about to end: ask again.
-func CheckExactness(ctx context.Context, cfg config.ClickHouse) error {
-	if len(cfg.Addr) == 0 {
-		return clickhouse.ErrNoAddress
-	}
-	var silent []error
-	for i, addr := range cfg.Addr {
-		err := exactAt(ctx, cfg, addr, len(cfg.Addr)-i)
-		switch {
-		case err == nil:
-		case errors.Is(err, ErrInexact) && len(cfg.Addr) > 1:
-			return fmt.Errorf("%s: %w", addr, err)
-		case errors.Is(err, ErrInexact):
-			return err
-		default:
-			silent = append(silent, fmt.Errorf("asking ClickHouse at %s: %w", addr, err))
-		}
-	}
-	if len(silent) == len(cfg.Addr) {
-		return errors.Join(silent...)
-	}
-	return CheckServers(ctx, cfg)
-}
-
 // exactAt looks at what one address leads to, the first of so many that are still to be
 // asked.
 func exactAt(ctx context.Context, cfg config.ClickHouse, addr string, toAsk int) error {
