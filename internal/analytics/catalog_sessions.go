@@ -238,7 +238,7 @@ var sessionListTypes = []Type{
 		Name: "interesting_sessions", Subjects: Website | Organization,
 		Title: "Sessions worth a look", Category: "Sessions", Tags: []string{"sessions"}, Visualization: "table",
 		Description: "Sessions with errors, rage clicks, custom events, ten page views or ten minutes, those with most of " +
-			"these first.",
+			"these first; filters choose those with an event that passes all of them.",
 		Columns: []Column{
 			{
 				Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4",
@@ -303,37 +303,3 @@ var foundFirst = &Source{Build: func(q *query) string {
 	return "(\n    SELECT e.*\n    {events}\n      AND (e.event_date, e.name, e.event_key) IN (\n" +
 		indent(indent("SELECT e.event_date, e.name, e.event_key\n"+stored)) + "\n      )\n) AS e"
 }}
-
-// perCase makes a row of each session with the reasons to look at it.
-var perCase = &Source{Tables: []string{"errors"}, SQL: `(
-    SELECT
-        s.*, toUInt64(c.errors) AS errors, toUInt64(g.rage) AS rage,
-        arrayFilter(reason -> reason != '', [
-            if(errors > 0, 'errors', ''), if(rage > 0, 'rage_clicks', ''), if(s.customs > 0, 'custom_events', ''),
-            if(s.views >= 10, 'many_pages', ''), if(s.took >= 600, 'long', '')
-        ]) AS reasons
-    FROM (
-        SELECT
-            e.session_id AS session, min(e.event_time) AS first, max(e.event_time) AS last,
-            (toUnixTimestamp64Milli(last) - toUnixTimestamp64Milli(first)) / 1000 AS took,
-            countIf(` + pageView + `) AS views, countIf(` + customEvent + `) AS customs, ` +
-	firstKnown("e.anonymous_id") + ` AS visitor
-        {events}
-        GROUP BY e.session_id
-    ) AS s
-    LEFT JOIN (
-        SELECT e.session_id AS id, count() AS errors
-        FROM errors AS e FINAL
-        WHERE {range}
-          AND e.session_id != ''
-        GROUP BY e.session_id
-    ) AS c ON c.id = s.session
-    LEFT JOIN (
-        SELECT e.session_id AS id, ` + sumOf("rageClickCount") + ` AS rage
-        FROM events AS e FINAL
-        WHERE {range}
-          AND e.name = '` + Engagement + `'
-          AND e.session_id != ''
-        GROUP BY e.session_id
-    ) AS g ON g.id = s.session
-) AS e`}

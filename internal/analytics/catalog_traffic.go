@@ -15,6 +15,10 @@ var (
 		Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all page views of the range.",
 		Example: "49.51", Expr: shareOfViews,
 	}
+	leadShare = Column{
+		Name: viewShare.Name, Type: Number, Label: viewShare.Label, Unit: percent, Example: viewShare.Example,
+		Description: "Share of the page views of the range to which no other page of the website led.", Expr: shareOfViews,
+	}
 )
 
 // breakdown is a type that says how many page views each value of a field has.
@@ -65,7 +69,7 @@ func referrers(name, title, description, by string, rollup *Rollup, aliases ...s
 				Name: "name", Type: String, Label: "Source", Description: "Name of the site, such as Google; Direct without one.",
 				Example: "Google", Expr: by,
 			},
-			viewCount, viewVisitors, viewShare,
+			viewCount, viewVisitors, leadShare,
 			{
 				Name: "referrer", Type: String, Label: "Referrer", Description: "One of the addresses that led there.",
 				Example: "https://www.google.com/", Expr: "min(e.referrer)",

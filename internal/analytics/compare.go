@@ -57,8 +57,9 @@ var compareColumns = []Column{
 	},
 	{
 		Name: "change", Type: JSON, Label: "Change", Unit: percent,
-		Description: "By how much each is more than it was; null where it was 0.", Example: `{"pageviews":0.5}`,
-		Expr: "change",
+		Description: "By how much each is more than it was; null where it was 0, or so little that no number says it.",
+		Example:     `{"pageviews":0.5}`,
+		Expr:        "change",
 	},
 }
 
@@ -213,5 +214,6 @@ func finite(column string) string { return "ifNotFinite(toFloat64(ifNull(" + col
 // What stands in the objects.
 const (
 	wasThen = "toString(then)"
-	changed = "if(then = 0, 'null', toString(round(100 * (now - then) / abs(then), 2)))"
+	changed = "if(isFinite(" + ratio + "), toString(" + ratio + "), 'null')"
+	ratio   = "round(100 * (now - then) / abs(then), 2)"
 )

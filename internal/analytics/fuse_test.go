@@ -6,6 +6,11 @@ import (
 	"time"
 )
 
+// since is a parameter about the days from one to 2026-03-29.
+func since(name, first string) string {
+	return `{"name":"` + name + `","start_date":"` + first + `","end_date":"2026-03-29"}`
+}
+
 // What can be computed together is one statement, and what cannot is not.
 func TestParametersOfARequestShareStatements(t *testing.T) {
 	t.Parallel()
@@ -66,6 +71,16 @@ func TestParametersOfARequestShareStatements(t *testing.T) {
 			want: 2,
 			parameters: `{"name":"events_by_date","start_date":"2026-03-25T10:00","end_date":"2026-03-25T11:00","granularity":"hour"},` +
 				`{"name":"events_by_date","start_date":"2026-03-25T10:00","end_date":"2026-03-25T11:00"}`,
+		},
+		{
+			about:      "a series of all the rows that an answer may have, which leaves none to the total",
+			parameters: since("summary_metrics", "1998-11-12") + "," + since("events_by_date", "1998-11-12"),
+			want:       2,
+		},
+		{
+			about:      "a series of one row less",
+			parameters: since("summary_metrics", "1998-11-13") + "," + since("events_by_date", "1998-11-13"),
+			want:       1,
 		},
 		{
 			about:      "compared ones",

@@ -42,10 +42,12 @@ func (q *query) visitsKey() string {
 	return fmt.Sprint(q.rng.Start.UnixMilli(), q.rng.End.UnixMilli(), q.plan.base)
 }
 
-// allBuckets reports whether a series is asked for whole and in the order of time.
+// allBuckets reports whether a series is asked for whole and in the order of time, and
+// leaves room for the row of the whole.
 func (q *query) allBuckets() bool {
 	r := q.request
-	return r.SortBy == "" && r.SortOrder == "" && r.Offset == 0 && r.Page <= 1 && q.limit() >= len(q.buckets)
+	return r.SortBy == "" && r.SortOrder == "" && r.Offset == 0 && r.Page <= 1 && q.limit() >= len(q.buckets) &&
+		len(q.buckets) < MaxLimit
 }
 
 // The sets of such a statement.

@@ -97,10 +97,14 @@ func sessionEvents(events []Event, _ *Question) []Row {
 	return rows
 }
 
-func interesting(events []Event, q *Question) []Row {
+func interesting(_ []Event, q *Question) []Row {
 	var rows []Row
-	ids, groups := group(inOrder(only(events, inSession)), sessionOf)
+	keep := q.matching(sessionOf)
+	ids, groups := group(q.ofKind(""), sessionOf)
 	for _, id := range ids {
+		if !keep[id] {
+			continue
+		}
 		of := groups[id]
 		took := float64(last(of).Time.Sub(first(of).Time).Milliseconds()) / 1000
 		mine := func(e *Event) bool { return e.SessionID == id }
@@ -109,6 +113,7 @@ func interesting(events []Event, q *Question) []Row {
 			n, _ := numberTold(&e, "rageClickCount")
 			rage += n
 		}
+		rage = max(0, rage)
 		reasons := []any{}
 		for _, r := range []struct {
 			name string

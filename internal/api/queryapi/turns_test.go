@@ -54,7 +54,8 @@ func TestAQuestionTakesTheTurnsOfWhoseWebsiteItIs(t *testing.T) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK || n.organization != tc.want {
-			t.Errorf("%q about %s: %d, turns of %q; want those of %s", tc.key, tc.query, resp.StatusCode, n.organization, tc.want)
+			t.Errorf("%q about %s: %d, turns of %q; want those of %s",
+				tc.key, tc.query, resp.StatusCode, n.organization, tc.want)
 		}
 	}
 }

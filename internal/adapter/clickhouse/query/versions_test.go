@@ -119,7 +119,8 @@ func TestAVersionChangesWithWhatItIsOf(t *testing.T) {
 			"another of its website", row("ingestion_1m", "w9", "o9", "2026-03-11"), "of a new tenant,ingestion moved", false,
 		},
 		{
-			"one of none of its websites", row("ingestion_1m", "o9", "o9", "2026-03-11"), "of a new tenant,ingestion left", false,
+			"one of none of its websites", row("ingestion_1m", "o9", "o9", "2026-03-11"),
+			"of a new tenant,ingestion left", false,
 		},
 		{
 			"a record of the new tenant that is no row",

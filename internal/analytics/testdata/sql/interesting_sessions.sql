@@ -12,7 +12,7 @@ SELECT
     toJSONString(e.reasons) AS reasons
 FROM (
     SELECT
-        s.*, toUInt64(c.errors) AS errors, toUInt64(g.rage) AS rage,
+        s.*, toUInt64(c.errors) AS errors, toUInt64(greatest(g.rage, 0)) AS rage,
         arrayFilter(reason -> reason != '', [
             if(errors > 0, 'errors', ''), if(rage > 0, 'rage_clicks', ''), if(s.customs > 0, 'custom_events', ''),
             if(s.views >= 10, 'many_pages', ''), if(s.took >= 600, 'long', '')
