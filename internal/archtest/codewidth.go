@@ -41,6 +41,18 @@ func CheckCodeWidth(name string, source []byte) ([]string, error) {
 	return out, nil
 }
 
+// CheckScriptWidth is CheckCodeWidth of a file in TypeScript, in which a line with a URL or one long token may be
+// wider.
+func CheckScriptWidth(name, source string) []string {
+	var out []string
+	for i, line := range strings.Split(source, "\n") {
+		if utf8.RuneCountInString(line) > maxWidth && !unbreakable(line) {
+			out = append(out, fmt.Sprintf("%s:%d has more than %d characters", name, i+1, maxWidth))
+		}
+	}
+	return out
+}
+
 // unbreakable says whether a line holds a URL or a token that is long by itself.
 func unbreakable(line string) bool {
 	long := func(token string) bool { return utf8.RuneCountInString(token) > maxToken }

@@ -1,6 +1,8 @@
 package archtest
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,6 +27,35 @@ func TestNoLineOfCodeIsTooWide(t *testing.T) {
 	})
 	if err != nil || files < 1000 {
 		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+func TestNoLineOfAScriptIsTooWide(t *testing.T) {
+	t.Parallel()
+	files := 0
+	for _, folder := range []string{"src", "test"} {
+		paths, err := filepath.Glob(filepath.Join(root, "web/tracker", folder, "*.ts"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files++
+			for _, violation := range CheckScriptWidth(path, string(text)) {
+				t.Error(violation)
+			}
+		}
+	}
+	if files < 20 {
+		t.Errorf("only %d files were found", files)
+	}
+	fits := strings.Repeat("é ", maxWidth/2)
+	want := []string{"a.ts:2 has more than 120 characters"}
+	if diff := cmp.Diff(want, CheckScriptWidth("a.ts", fits+"\n"+fits+"é\n// https://"+fits)); diff != "" {
+		t.Errorf("a wide script (-want +got):\n%s", diff)
 	}
 }
 

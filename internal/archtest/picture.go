@@ -18,7 +18,7 @@ var (
 
 // CheckRooms compares the picture of the rooms of internal in a document with the table
 // and with the packages that are there: every room in its order, every package in its
-// room, and folders in the lines that layers has.
+// room and nothing else, and folders in the lines that layers has.
 func CheckRooms(name, document string, packages []Package) []string {
 	var drawn []string
 	texts := map[string]string{}
@@ -33,10 +33,24 @@ func CheckRooms(name, document string, packages []Package) []string {
 		return []string{fmt.Sprintf("%s draws the rooms %q, and the table has %q", name, drawn, inside)}
 	}
 	var out []string
+	there := map[string]bool{}
 	for _, p := range packages {
-		if room := roomOf(p.Path); room != nowhere && texts[rooms[room]] != "" && !isTest(p.Path) &&
-			!slices.Contains(word.FindAllString(texts[rooms[room]], -1), path.Base(p.Path)) {
+		room := roomOf(p.Path)
+		if room == nowhere || texts[rooms[room]] == "" || isTest(p.Path) {
+			continue
+		}
+		for folder := range strings.SplitSeq(strings.TrimPrefix(p.Path, rooms[room]+"/"), "/") {
+			there[rooms[room]+" "+folder] = true
+		}
+		if !slices.Contains(word.FindAllString(texts[rooms[room]], -1), path.Base(p.Path)) {
 			out = append(out, fmt.Sprintf("%s does not draw %s in its room", name, p.Path))
+		}
+	}
+	for _, room := range inside {
+		for _, folder := range word.FindAllString(texts[room], -1) {
+			if !there[room+" "+folder] {
+				out = append(out, fmt.Sprintf("%s draws %s in %s, which is not there", name, folder, room))
+			}
 		}
 	}
 	for _, room := range inside {

@@ -40,6 +40,12 @@ func TestThePictureShowsTheRooms(t *testing.T) {
 		"a package is not there": {
 			" importer ", " ", "ARCHITECTURE.md does not draw internal/pipeline/importer in its room",
 		},
+		"a package is gone": {
+			" importer ", " importer exporter ", "ARCHITECTURE.md draws exporter in internal/pipeline, which is not there",
+		},
+		"a package is in another room": {
+			" admission ", " admission audit ", "ARCHITECTURE.md draws audit in internal/platform, which is not there",
+		},
 		"a line is not that of layers": {
 			"flagapi management", "flagapi  management", `ARCHITECTURE.md does not draw ["flagapi"`,
 		},

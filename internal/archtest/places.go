@@ -33,8 +33,14 @@ func CheckPlaces(root, name, document string) []string {
 			out = append(out, fmt.Sprintf("%s does not say where %s goes", name, q))
 		}
 	}
-	for _, row := range rows {
-		if row[1] != "What" && strings.Trim(row[1], "-") != "" {
+	return append(out, CheckRows(root, name, document)...)
+}
+
+// CheckRows looks at each row of such a table by itself.
+func CheckRows(root, name, document string) []string {
+	var out []string
+	for _, row := range place.FindAllStringSubmatch(document, -1) {
+		if row[1] != "What" && row[1] != "…" && strings.Trim(row[1], "-") != "" {
 			out = append(out, checkPlace(root, name, row[1], row[2])...)
 		}
 	}
@@ -55,6 +61,33 @@ func checkPlace(root, name, what, where string) []string {
 	for _, file := range files {
 		if !slices.ContainsFunc(places, func(p string) bool { return holds(filepath.Join(root, p), file) }) {
 			out = append(out, fmt.Sprintf("%s names %s for %s, which is not in %s", name, file, what, places))
+		}
+	}
+	return out
+}
+
+// CheckBareFiles returns the files of code that a document names without a folder and that are
+// neither in nor below what their heading names, or their line; where their heading names nothing,
+// what the whole document names will do, or the whole of internal.
+func CheckBareFiles(root, name, document string) []string {
+	var out []string
+	whole := all(pathSaid, document)
+	if len(whole) == 0 {
+		whole = []string{"internal"}
+	}
+	headed := whole
+	for _, line := range strings.Split(document, "\n") {
+		places := all(pathSaid, line)
+		if heading.MatchString(line) {
+			if headed = places; len(places) == 0 {
+				headed = whole
+			}
+		}
+		for _, file := range all(bareFile, line) {
+			in := func(p string) bool { return holds(filepath.Join(root, p), file) }
+			if !slices.ContainsFunc(slices.Concat(places, headed), in) {
+				out = append(out, fmt.Sprintf("%s names %s, which is in no place that is named with it", name, file))
+			}
 		}
 	}
 	return out

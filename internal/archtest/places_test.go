@@ -21,6 +21,46 @@ func TestTheGuideSaysWhereThingsGo(t *testing.T) {
 	}
 }
 
+func TestTheArchitectureSaysWhereThingsGo(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(text), "\n## Where do I put …\n")
+	if rows := place.FindAllString(table, -1); !found || len(rows) < len(questions) {
+		t.Fatalf("the table has %d rows", len(rows))
+	}
+	for _, violation := range CheckRows(root, page, table) {
+		t.Error(violation)
+	}
+}
+
+func TestFilesWithoutAFolderAreFoundWhereTheirHeadingSays(t *testing.T) {
+	t.Parallel()
+	lost := func(file string) []string {
+		return []string{"a.md names " + file + ", which is in no place that is named with it"}
+	}
+	const headed = "# Rules: `internal/archtest`\n"
+	for name, tc := range map[string]struct {
+		document string
+		want     []string
+	}{
+		"under its heading":         {headed + "\nThe table stands in `table.go`.\n", nil},
+		"in a folder of the line":   {headed + "- `internal/contract/record/day.go` and `hash.go`\n", nil},
+		"of another part":           {headed + "`hash.go`\n", lost("hash.go")},
+		"of the part before":        {headed + "# Records: `internal/contract/record`\n`rules.go`\n", lost("rules.go")},
+		"of the document":           {"# Rules\n`rules.go`\n# Where\n`internal/archtest/table.go`\n", nil},
+		"nowhere in the document":   {"# Rules\n`none.go`, `internal/archtest`\n", lost("none.go")},
+		"where nothing is named":    {"# Rules\n`rules.go`\n", nil},
+		"and there is no such file": {"# Rules\n`none.go`\n", lost("none.go")},
+	} {
+		if diff := cmp.Diff(tc.want, CheckBareFiles(root, "a.md", tc.document)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestThingsThatHaveNoPlaceAreFound(t *testing.T) {
 	t.Parallel()
 	known := "| What | Where |\n|---|---|\n| " + strings.Join(questions, " | `internal/archtest` |\n| ") +

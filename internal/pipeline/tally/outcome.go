@@ -52,12 +52,3 @@ func Rejected(code apierr.Code) Outcome {
 
 // String returns the outcome's name: accepted, bot, excluded, declined, or a code.
 func (o Outcome) String() string { return names[o] }
-
-// Outcomes returns all of them.
-func Outcomes() []Outcome {
-	all := make([]Outcome, numOutcomes)
-	for i := range all {
-		all[i] = Outcome(i)
-	}
-	return all
-}

@@ -100,7 +100,7 @@ func (r *Report) Same() bool {
 func (r *Report) day(day int32) *Day {
 	d := r.byDay[day]
 	if d == nil {
-		d = &Day{Date: dateOf(day)}
+		d = &Day{Date: ledger.Date(day)}
 		r.byDay[day] = d
 	}
 	return d
@@ -122,5 +122,3 @@ func (r *Report) finish() {
 	}
 	slices.SortFunc(r.Days, func(a, b Day) int { return cmp.Compare(a.Date, b.Date) })
 }
-
-func dateOf(day int32) string { return ledger.Date(day) }

@@ -113,7 +113,8 @@ func (v *verifier) tell(pairs []ledger.Touched, counts []ledger.Counts) {
 	for i, p := range pairs {
 		v.report.day(p.Day).Rollups++
 		e := Example{
-			Kind: RollupDiffers, Owner: p.Owner, Day: dateOf(p.Day), Why: "a cell of a rollup answers otherwise than the events",
+			Kind: RollupDiffers, Owner: p.Owner, Day: ledger.Date(p.Day),
+			Why: "a cell of a rollup answers otherwise than the events",
 		}
 		if i < len(counts) {
 			c := counts[i]

@@ -206,7 +206,7 @@ func (v *verifier) unexpected(row *Row, why string) {
 	v.report.day(row.Day).Unexpected++
 	v.report.example(Example{
 		Kind: Unexpected, Topic: row.Topic, Partition: row.Partition, Offset: row.Offset, Owner: row.Owner,
-		Day:      dateOf(row.Day),
+		Day:      ledger.Date(row.Day),
 		EventKey: row.EventKey, Why: why,
 	})
 }

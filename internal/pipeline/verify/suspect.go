@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/ledger"
 )
 
 // maxTold is how many missing events are told apart; beyond it each copy of one counts.
@@ -75,8 +76,8 @@ func (v *verifier) verdict(topic string, s *suspect) {
 	case !v.another(topic, s):
 		day.Missing++
 		v.report.example(Example{
-			Kind: Missing, Topic: topic, Partition: s.partition, Offset: s.offset, Owner: s.key.Owner, Day: dateOf(s.key.Day),
-			EventKey: s.key.EventKey, Why: "neither a row nor a dead letter of it is there",
+			Kind: Missing, Topic: topic, Partition: s.partition, Offset: s.offset, Owner: s.key.Owner,
+			Day: ledger.Date(s.key.Day), EventKey: s.key.EventKey, Why: "neither a row nor a dead letter of it is there",
 		})
 	}
 }

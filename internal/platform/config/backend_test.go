@@ -40,8 +40,8 @@ func TestAFileIsAsGoodAsTheSecretInIt(t *testing.T) {
 	if err := s.Validate(); err != nil {
 		t.Errorf("Validate() = %v", err)
 	}
-	if err := s.Require("store.url", "redis.url"); err != nil {
-		t.Errorf("Require() = %v", err)
+	if got := s.missing([]string{"store.url", "redis.url"}); len(got) != 0 {
+		t.Errorf("a file is named, and %v are missing", got)
 	}
 	if !s.Store.IsSet() || !s.Redis.IsSet() {
 		t.Error("a file is named, and IsSet() = false")

@@ -278,11 +278,11 @@ func TestRequiredSettingsMayNotBeEmpty(t *testing.T) {
 	if diff := cmp.Diff(want, problemsOf(err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
-	if err := Default().Require("key.prefix"); err != nil {
-		t.Errorf("Require(key.prefix) = %v", err)
+	if got := Default().missing([]string{"key.prefix"}); len(got) != 0 {
+		t.Errorf("key.prefix is missing: %v", got)
 	}
-	if err := Default().Require("no.such"); err == nil {
-		t.Error("Require(no.such) = nil")
+	if got := Default().missing([]string{"no.such"}); len(got) != 1 {
+		t.Errorf("of a setting that there is not: %v", got)
 	}
 }
 

@@ -17,15 +17,7 @@ func (s Settings) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Require returns an error that names every given key whose setting is empty.
-func (s Settings) Require(keys ...string) error {
-	var errs []error
-	for _, p := range s.missing(keys) {
-		errs = append(errs, p)
-	}
-	return errors.Join(errs...)
-}
-
+// missing returns a problem of every given key whose setting is empty.
 func (s Settings) missing(keys []string) []*problem {
 	var out []*problem
 	for _, key := range keys {

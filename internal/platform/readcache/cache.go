@@ -245,12 +245,10 @@ func (c *Cache[K, V]) life(a *result[V], now time.Time) time.Duration {
 	return c.cfg.Fresh
 }
 
-// Drop forgets what is known about k. A result being read meanwhile is given to
-// those who wait for it and is not kept. What is read of other keys is.
-func (c *Cache[K, V]) Drop(k K) { c.DropUnless(k, nil) }
-
-// DropUnless is Drop, but leaves a value for which current is true, also one that is
-// being read: it was read after the change. A nil current is true of none.
+// DropUnless forgets what is known about k, but leaves a value for which current is true,
+// also one that is being read: it was read after the change. A nil current is true of none. A
+// result being read meanwhile is given to those who wait for it and is not kept; what is read of
+// other keys is.
 func (c *Cache[K, V]) DropUnless(k K, current func(V) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

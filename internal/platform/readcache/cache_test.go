@@ -150,7 +150,7 @@ func TestPeekTellsWhatIsRememberedAndAsksNobody(t *testing.T) {
 		peek("after a read", true)
 		pass(2 * fresh)
 		peek("when it is old", true)
-		c.Drop("k")
+		c.DropUnless("k", nil)
 		peek("when it was dropped", false)
 		s.set("", errAbsent)
 		expect(t, c, "of what does not exist", errAbsent)
@@ -275,7 +275,7 @@ func TestDropForgetsAlsoWhatIsBeingRead(t *testing.T) {
 		wg.Go(func() { _, _ = c.Get(t.Context(), "k", time.Now()) }) // has read v1, and is slow to tell
 		synctest.Wait()
 		s.set("v2", nil)
-		c.Drop("k")
+		c.DropUnless("k", nil)
 		wg.Go(func() {
 			if v, err := c.Get(t.Context(), "k", time.Now()); v != "v2" || err != nil {
 				t.Errorf("asked after Drop: Get() = %q, %v, want v2", v, err)
@@ -283,13 +283,13 @@ func TestDropForgetsAlsoWhatIsBeingRead(t *testing.T) {
 		})
 		synctest.Wait()
 		s.set("v3", nil)
-		c.Drop("k")
+		c.DropUnless("k", nil)
 		release()
 		wg.Wait()
 		synctest.Wait()
 		expect(t, c, "after Drop during two reads", "v3")
 		s.set("v4", nil)
-		c.Drop("k")
+		c.DropUnless("k", nil)
 		expect(t, c, "after Drop", "v4")
 	})
 }
@@ -301,13 +301,13 @@ func TestDropLeavesWhatIsBeingReadOfOtherKeysAndWhatIsCurrent(t *testing.T) {
 		drop func(context.Context, cache)
 		kept bool
 	}{
-		"another key":          {func(_ context.Context, c cache) { c.Drop("other") }, true},
+		"another key":          {func(_ context.Context, c cache) { c.DropUnless("other", nil) }, true},
 		"unless it is current": {func(_ context.Context, c cache) { c.DropUnless("k", is("v1")) }, true},
 		"unless it is another": {func(_ context.Context, c cache) { c.DropUnless("k", is("v2")) }, false},
 		"twice": {
 			func(_ context.Context, c cache) { c.DropUnless("k", is("v1")); c.DropUnless("k", is("v2")) }, false,
 		},
-		"in any case": {func(_ context.Context, c cache) { c.Drop("k") }, false},
+		"in any case": {func(_ context.Context, c cache) { c.DropUnless("k", nil) }, false},
 		"between two reads": {func(ctx context.Context, c cache) {
 			c.DropUnless("k", is("v1"))
 			go func() { _, _ = c.Get(ctx, "k", time.Now()) }()

@@ -96,7 +96,7 @@ func TestDroppedResultStandsInForNothing(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		c.Drop("k")
+		c.DropUnless("k", nil)
 		wg.Wait()
 		s.set("", errDown)
 		expect(t, c, "store down", errDown)
@@ -127,7 +127,7 @@ func TestDropWinsAgainstEveryRead(t *testing.T) {
 	}
 	for want := int64(1); want <= 500; want++ {
 		value.Store(want)
-		c.Drop("k")
+		c.DropUnless("k", nil)
 		if got, err := c.Get(t.Context(), "k", time.Now()); got != want || err != nil {
 			t.Errorf("Get() after Drop = %d, %v, want %d", got, err, want)
 			break

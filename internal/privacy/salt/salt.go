@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
+	"github.com/millrace/millrace/internal/contract/record"
 )
 
 // Store gives the salt of a UTC day: always the same bytes for one day, made
@@ -177,4 +178,4 @@ func (s *Salts) readAhead(ctx context.Context) time.Duration {
 	return midnight.Sub(now)
 }
 
-func dayOf(t time.Time) int64 { return t.Unix() / int64(day/time.Second) }
+func dayOf(t time.Time) int64 { return int64(record.Day(t.UnixMilli())) }

@@ -27,6 +27,11 @@ export function guard<A extends unknown[], R>(fn: (...args: A) => R): (...args: 
 
 /** Listens to events of these types before anybody of the page can stop them; or, if not `first`, after all others. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller knows what its types bring
-export function listen<E extends Event>(target: EventTarget, types: string, fn: (event: E) => void, first = true): void {
+export function listen<E extends Event>(
+  target: EventTarget,
+  types: string,
+  fn: (event: E) => void,
+  first = true,
+): void {
   for (const type of types.split(" ")) target.addEventListener(type, guard(fn) as EventListener, first);
 }

@@ -21,7 +21,13 @@ export type Flag =
   | "trackWebVitals";
 
 /** Options that are a number of zero or more. */
-export type Amount = "batchSize" | "batchTimeout" | "initialRetryDelay" | "maxRetries" | "samplingRate" | "sessionTimeoutMinutes";
+export type Amount =
+  | "batchSize"
+  | "batchTimeout"
+  | "initialRetryDelay"
+  | "maxRetries"
+  | "samplingRate"
+  | "sessionTimeoutMinutes";
 
 /** Options that are a list. */
 export type List = "globals" | "maskPatterns" | "skipPatterns";

@@ -21,7 +21,13 @@ function fit(pattern: string, path: string): string[] | null {
     return i % 2 ? `(${text})` : text;
   });
   const found = new RegExp(`^${expression.join("")}/?$`).exec(path.replace(/\/*$/, "/"));
-  return found && parts.map((part, i) => (i % 2 ? String(found[(i + 1) / 2]).replace(/[^/]+/g, "*") : part)).join("").split("/");
+  return (
+    found &&
+    parts
+      .map((part, i) => (i % 2 ? String(found[(i + 1) / 2]).replace(/[^/]+/g, "*") : part))
+      .join("")
+      .split("/")
+  );
 }
 
 /** Whether a path is one of the patterns'. */

@@ -147,7 +147,9 @@ function batches(items: Item[]): Item[][] {
 
 function send(items: Item[], leaving: boolean): void {
   const [first] = items as [Item];
-  const url = `${apiUrl}${routes[first.k]}?${first.k === "custom" ? "website" : "client"}_id=${encodeURIComponent(clientId)}`;
+  const url = `${apiUrl}${routes[first.k]}?${
+    first.k === "custom" ? "website" : "client"
+  }_id=${encodeURIComponent(clientId)}`;
   const body = JSON.stringify(single.includes(first.k) ? first.e : items.map(({ e }) => e));
   let room = "keepalive" in Request.prototype ? keepaliveBytes : 0;
   for (const other of underWay.keys()) room -= other.safe;
@@ -187,7 +189,10 @@ function send(items: Item[], leaving: boolean): void {
 /** Leaves the server alone for as long as it asks for, or longer with each failure. */
 function rest(asked: number | undefined): void {
   restAsked = asked !== undefined;
-  restUntil = Math.max(restUntil, Date.now() + (asked ?? backoff(amount("initialRetryDelay", 500), failures, amount("maxRetries", 3))));
+  restUntil = Math.max(
+    restUntil,
+    Date.now() + (asked ?? backoff(amount("initialRetryDelay", 500), failures, amount("maxRetries", 3))),
+  );
   sleep();
   wake(0);
 }

@@ -35,7 +35,13 @@ export async function post(url: string, body: string, keepalive: boolean): Promi
     ending.abort();
   }, patience);
   try {
-    const { status, headers } = await fetch(url, { method: "POST", body, keepalive, credentials: "omit", signal: ending.signal });
+    const { status, headers } = await fetch(url, {
+      method: "POST",
+      body,
+      keepalive,
+      credentials: "omit",
+      signal: ending.signal,
+    });
     return { status, wait: parseRetryAfter(headers.get("Retry-After")) };
   } catch {
     return { status: 0 };

@@ -14,13 +14,19 @@ test("an attribute without a value is on, and what the tag does not say is as th
 });
 
 test("the address of the script says what its attributes do not", () => {
-  const [, , list, text] = readOptions({ src: src + "?clientId=web_2&globals=one,two", dataset: { clientId: "web_1" } });
+  const [, , list, text] = readOptions({
+    src: src + "?clientId=web_2&globals=one,two",
+    dataset: { clientId: "web_1" },
+  });
   assert.equal(text("clientId"), "web_1");
   assert.deepEqual(list("globals"), ["one", "two"]);
 });
 
 test("a number that is none, or less than zero, is not taken", () => {
-  const [, amount] = readOptions({ src, dataset: { batchSize: "many", maxRetries: "-1", samplingRate: "0", batchTimeout: "" } });
+  const [, amount] = readOptions({
+    src,
+    dataset: { batchSize: "many", maxRetries: "-1", samplingRate: "0", batchTimeout: "" },
+  });
   assert.equal(amount("batchSize", 10), 10);
   assert.equal(amount("maxRetries", 3), 3);
   assert.equal(amount("samplingRate", 1), 0);

@@ -12,7 +12,14 @@ test("the wait doubles up to a minute, less up to half by chance", () => {
 });
 
 test("a Retry-After is seconds, up to an hour", () => {
-  for (const [text, want] of [["5", 5000], ["3600", 3600000], ["3601", 3600000], ["0", undefined], ["soon", undefined], [null, undefined]] as const) {
+  for (const [text, want] of [
+    ["5", 5000],
+    ["3600", 3600000],
+    ["3601", 3600000],
+    ["0", undefined],
+    ["soon", undefined],
+    [null, undefined],
+  ] as const) {
     assert.equal(parseRetryAfter(text), want, String(text));
   }
 });

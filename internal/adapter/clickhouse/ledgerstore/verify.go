@@ -162,7 +162,7 @@ func (s *Store) Strays(ctx context.Context, q *verify.StrayQuery, do func(*verif
 	received, happened := fmt.Sprintf("received_at"+inTime, "received_at"), fmt.Sprintf("event_time"+inTime, "event_time")
 	days := make([]string, len(q.Common))
 	for i, d := range q.Common {
-		days[i] = time.Unix(int64(d)*24*60*60, 0).UTC().Format(time.DateOnly)
+		days[i] = ledger.Date(d)
 	}
 	if err := s.rows(ctx, ch.Query{
 		Body: "SELECT " + rowColumns + `

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
+	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/platform/config"
 	schemas "github.com/millrace/millrace/schemas/clickhouse"
 )
@@ -39,3 +40,9 @@ var (
 	Statements = statements
 	ClickTexts = clickTexts
 )
+
+// WebTextColumn returns the name of the column of a text.
+func WebTextColumn(t record.WebText) string { return webTexts[t].name }
+
+// WebNumberColumn returns the name of the column of a number.
+func WebNumberColumn(n record.WebNumber) string { return webNumbers[n].name }

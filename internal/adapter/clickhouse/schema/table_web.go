@@ -162,9 +162,3 @@ var (
 		record.Country, record.Region, record.City, record.Connection,
 	}
 )
-
-// WebTextColumn returns the name of the column of a text.
-func WebTextColumn(t record.WebText) string { return webTexts[t].name }
-
-// WebNumberColumn returns the name of the column of a number.
-func WebNumberColumn(n record.WebNumber) string { return webNumbers[n].name }

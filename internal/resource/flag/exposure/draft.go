@@ -91,7 +91,7 @@ func (d *draft) natural(t *taken) []byte {
 		said = binary.BigEndian.AppendUint32(said, uint32(len(part)))
 		said = append(said, part...)
 	}
-	d.said = strconv.AppendInt(said, t.at/(day*1000), 10)
+	d.said = strconv.AppendInt(said, int64(record.Day(t.at)), 10)
 	sum := sha256.Sum256(d.said)
 	d.id = hex.AppendEncode(append(slices.Grow(d.id[:0], len(idPrefix)+32), idPrefix...), sum[:16])
 	return d.id

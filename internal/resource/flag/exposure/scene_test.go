@@ -91,7 +91,7 @@ func (b *brokers) got(t *testing.T) []told {
 type salted []byte
 
 func (s salted) Known(t time.Time) []byte {
-	if dayOf(t) != dayOf(noon) {
+	if record.Day(t.UnixMilli()) != record.Day(noon.UnixMilli()) {
 		return nil
 	}
 	return s

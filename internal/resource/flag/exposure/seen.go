@@ -3,7 +3,8 @@ package exposure
 import (
 	"hash/maphash"
 	"sync"
-	"time"
+
+	"github.com/millrace/millrace/internal/contract/record"
 )
 
 const (
@@ -13,8 +14,6 @@ const (
 	shards     = 16
 	generation = Remembered / shards
 )
-
-const day = 24 * 60 * 60
 
 // seen remembers exposures by their hashes, in two generations: when the younger one is full,
 // the older one is forgotten. It is safe for concurrent use.
@@ -47,14 +46,11 @@ func (s *seen) hashOf(e *Exposure, id string, is kind) uint64 {
 		h.WriteByte(0)
 	}
 	h.WriteByte(byte(is))
-	for n := dayOf(e.Time); n > 0; n >>= 8 {
+	for n := record.Day(e.Time.UnixMilli()); n > 0; n >>= 8 {
 		h.WriteByte(byte(n))
 	}
 	return h.Sum64()
 }
-
-// dayOf is the UTC day, counted from 1970.
-func dayOf(t time.Time) int64 { return t.Unix() / day }
 
 // first reports whether a hash is new, and remembers it.
 func (s *seen) first(hash uint64) bool {
