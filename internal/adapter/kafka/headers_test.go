@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/contract/record/recordtest"
 )
 
 // In whatever order they come, however often, with whatever else: headers are read as they
@@ -41,7 +40,7 @@ func TestHeadersAreReadInAnyOrder(t *testing.T) {
 			b = append(binary.AppendVarint(b, int64(len(h.Key))), h.Key...)
 			b = append(binary.AppendVarint(b, int64(len(h.Value))), h.Value...)
 		}
-		want, wantErr := recordtest.ParseHeaders(list)
+		want, wantErr := record.ParseHeaders(list)
 		var got record.Headers
 		f := fields{rest: b}
 		err := f.headers(&got)
@@ -88,7 +87,7 @@ func TestOfTooManyHeadersNoneIsRead(t *testing.T) {
 		if err := f.headers(&h); !errors.Is(err, want) || f.bad || (h.ReceivedAt == 0) != (want != nil) {
 			t.Errorf("%d headers of a batch: %v, %+v", n, err, h)
 		}
-		if _, err := recordtest.ParseHeaders(list); !errors.Is(err, want) {
+		if _, err := record.ParseHeaders(list); !errors.Is(err, want) {
 			t.Errorf("%d headers: %v", n, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -70,7 +71,19 @@ func (c *Consumer) scan(ctx context.Context, s *scan) error {
 		return fmt.Errorf("making the reader: %w", err)
 	}
 	defer s.client.Close()
-	return s.run(ctx)
+	for {
+		err := s.run(ctx)
+		if !errors.Is(err, errSum) {
+			return err
+		}
+		if s.fails == rangeFails {
+			c.deps.Log.LogAttrs(ctx, slog.LevelError, "a window is read without a batch that stays damaged",
+				slog.String("topic", s.topic), slog.Int("partition", int(s.partition)), slog.Any("error", err))
+		}
+		if !waited(ctx, backoff(s.fails)) {
+			return ctx.Err()
+		}
+	}
 }
 
 const (
@@ -92,6 +105,17 @@ type scan struct {
 	unpack    unpacker
 	records   int64
 	control   bool // there were control records
+
+	damaged int64 // the batch that was not as it was written, the last time that one was
+	fails   int   // how often in a row it was
+}
+
+// damagedAt notes that a batch is not as it was written.
+func (s *scan) damagedAt(first int64) {
+	if s.damaged != first {
+		s.damaged, s.fails = first, 0
+	}
+	s.fails++
 }
 
 // fetched is one response.

@@ -178,6 +178,44 @@ func TestALeaderThatNobodyKnowsYetIsNotHurried(t *testing.T) {
 	}
 }
 
+// A batch that was damaged on the way is read the next time; one that stays so is passed over,
+// for else nobody could ever make the window again.
+func TestAWindowIsReadWithoutABatchThatStaysDamaged(t *testing.T) {
+	t.Parallel()
+	at := time.UnixMilli(1_790_000_000_000)
+	damaged := batchAt(1, 1)
+	damaged[len(damaged)-1]++
+	for times, want := range map[int64]int64{0: 3, rangeFails: 3, rangeFails + 1: 2} {
+		r, cluster := newReaderOf(t, 1, 1)
+		for n := range 3 {
+			if err := r.client.ProduceSync(t.Context(), eventAt(n, at)).FirstErr(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var left atomic.Int64
+		left.Store(times)
+		cluster.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
+			cluster.KeepControl()
+			fetch, ok := req.(*kmsg.FetchRequest)
+			if !ok {
+				return nil, nil, false
+			}
+			p := &fetch.Topics[0].Partitions[0]
+			if p.PartitionMaxBytes != scanBytes || p.FetchOffset != 1 || left.Add(-1) < 0 {
+				return nil, nil, false
+			}
+			resp := rejection(fetch, 0, 0)
+			got := &resp.Topics[0].Partitions[0]
+			got.HighWatermark, got.RecordBatches = 3, damaged
+			return resp, nil, true
+		})
+		stretch := sink.Stretch{Next: 1, To: 3, Records: 1}
+		if err := r.Observations(t.Context(), only, &stretch, nobody{}); err != nil || stretch.Records != want {
+			t.Errorf("damaged %d times: %d records, want %d: %v", times, stretch.Records, want, err)
+		}
+	}
+}
+
 // Whatever a broker answers, it is read or rejected, without a fault.
 func FuzzAnswersOfABroker(f *testing.F) {
 	f.Add([]byte{})

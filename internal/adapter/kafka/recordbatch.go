@@ -87,12 +87,17 @@ func (h *batchHeader) isWhole(batch []byte) bool {
 
 // look tells of all records of a response that are before the end. What cannot be read of
 // a batch that is as it was written was never delivered to anybody, and nobody has
-// decided by it: an observer needs not know it.
+// decided by it: an observer needs not know it. Nor of one that is damaged and was fetched
+// again and again: whoever makes the window next has it no better.
 func (s *scan) look(response []byte) error {
 	for batch, rest := nextBatch(response); batch != nil && s.next < s.to; batch, rest = nextBatch(rest) {
 		h := headerOf(batch)
 		if h.magic == currentMagic && !h.isWhole(batch) {
-			return fmt.Errorf("%w: checksum of the batch at %d", errBatch, h.first)
+			if h.first == s.damaged && s.fails >= rangeFails {
+				continue
+			}
+			s.damagedAt(h.first)
+			return fmt.Errorf("%w: at %d", errSum, h.first)
 		}
 		if h.isControl() {
 			s.control = s.control || h.last >= s.next && h.first < s.to

@@ -185,7 +185,7 @@ func TestHeadersRoundTrip(t *testing.T) {
 	r := receipt
 	r.Traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	rec := recordOf(t, r, `{"name":"a","eventId":"1"}`, target)
-	h, err := recordtest.ParseHeaders(append(rec.Headers, record.Header{Key: "later", Value: []byte("x")}))
+	h, err := record.ParseHeaders(append(rec.Headers, record.Header{Key: "later", Value: []byte("x")}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestHeadersRoundTrip(t *testing.T) {
 	}
 	for i := range rec.Headers[:7] {
 		less := append(append([]record.Header{}, rec.Headers[:i]...), rec.Headers[i+1:]...)
-		if _, err := recordtest.ParseHeaders(less); err == nil || !strings.Contains(err.Error(), rec.Headers[i].Key) {
+		if _, err := record.ParseHeaders(less); err == nil || !strings.Contains(err.Error(), rec.Headers[i].Key) {
 			t.Errorf("without %s: %v", rec.Headers[i].Key, err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/event"
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/contract/record/recordtest"
 )
 
 // benchBody is an event of 465 bytes.
@@ -73,7 +72,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) { //nolint:paralleltest // Al
 		},
 		"AppendEvent": func() { dst = record.AppendEvent(dst[:0], &out) },
 		"ParseHeaders": func() {
-			if _, err := recordtest.ParseHeaders(batch.Records()[0].Headers); err != nil {
+			if _, err := record.ParseHeaders(batch.Records()[0].Headers); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -37,7 +37,7 @@ func TestAClicksRecordNamesARequest(t *testing.T) {
 	for given, want := range map[string]string{"": string(e.ID), "req-1": "req-1"} {
 		var r record.ClickRecord
 		r.Set(e, []byte(given))
-		h, err := recordtest.ParseHeaders(r.Headers)
+		h, err := record.ParseHeaders(r.Headers)
 		if err != nil || string(h.RequestID) != want || h.Website == nil || len(h.Website) > 0 {
 			t.Errorf("given %q: request %q, website %q, %v", given, h.RequestID, h.Website, err)
 		}

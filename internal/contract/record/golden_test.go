@@ -312,7 +312,7 @@ func TestEveryGoldenRecordStillReads(t *testing.T) {
 			t.Errorf("%s is of topic %s: %v", file, rec.Topic, err)
 		}
 		sameFields(t, file, &e, rec.Value)
-		h, err := recordtest.ParseHeaders(rec.Headers)
+		h, err := record.ParseHeaders(rec.Headers)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 		}

@@ -173,3 +173,20 @@ func (h *Headers) Check() error {
 	}
 	return nil
 }
+
+// ParseHeaders reads all headers of a record.
+func ParseHeaders(list []Header) (Headers, error) {
+	var h Headers
+	if len(list) > MaxHeaders {
+		return Headers{}, fmt.Errorf("reading headers: %w", ErrTooManyHeaders)
+	}
+	for _, each := range list {
+		if err := h.Set(each.Key, each.Value); err != nil {
+			return Headers{}, err
+		}
+	}
+	if err := h.Check(); err != nil {
+		return Headers{}, err
+	}
+	return h, nil
+}

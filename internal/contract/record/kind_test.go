@@ -56,7 +56,7 @@ func TestEachKindGoesToItsTopicUnderItsType(t *testing.T) {
 			if got := decoded(t, rec); rec.Topic != topic || string(got.Type) != want.kind {
 				t.Errorf("kind %d of %v: type %s in topic %s, want %s in %s", k, at, got.Type, rec.Topic, want.kind, topic)
 			}
-			h, err := recordtest.ParseHeaders(rec.Headers)
+			h, err := record.ParseHeaders(rec.Headers)
 			if err != nil || string(h.Schema) != want.topic || string(h.Type) != want.kind {
 				t.Errorf("kind %d: headers say type %s of %s, %v", k, h.Type, h.Schema, err)
 			}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/contract/record/recordtest"
 )
 
 // topic is a Publisher that keeps what it is given as the sink would: the first
@@ -58,7 +57,7 @@ func (p *topic) Publish(_ context.Context, recs []record.Record) error {
 }
 
 func (p *topic) keep(r *record.Record) error {
-	h, err := recordtest.ParseHeaders(r.Headers)
+	h, err := record.ParseHeaders(r.Headers)
 	if err != nil {
 		return err
 	}

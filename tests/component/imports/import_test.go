@@ -26,7 +26,6 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/kafka/kafkatest"
 	"github.com/millrace/millrace/internal/contract/record"
-	"github.com/millrace/millrace/internal/contract/record/recordtest"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
@@ -247,7 +246,7 @@ func TestAnImportThatIsKilledGoesOnBehindTheLastAcknowledgedLine(t *testing.T) {
 			ids, total := map[string]int{}, 0
 			err := kafka.NewLog(s.cfg, slog.New(slog.DiscardHandler)).Read(t.Context(), record.TopicEventsBackfill, time.Time{},
 				func(r *record.Record, _ record.Position) error {
-					h, err := recordtest.ParseHeaders(r.Headers)
+					h, err := record.ParseHeaders(r.Headers)
 					ids[h.Hash.Hex()]++
 					total++
 					return err

@@ -64,7 +64,7 @@ func TestARecordTellsOfTheClick(t *testing.T) {
 	if diff := cmp.Diff(click, e.Click); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	h, err := recordtest.ParseHeaders(r.Headers)
+	h, err := record.ParseHeaders(r.Headers)
 	if err != nil || string(h.RequestID) != "req-1" || e.TimeMillis != c.At.UnixMilli() || e.ReceivedAt != e.TimeMillis {
 		t.Errorf("request %q at %d, received at %d, %v", h.RequestID, e.TimeMillis, e.ReceivedAt, err)
 	}
