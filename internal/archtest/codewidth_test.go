@@ -34,7 +34,7 @@ func TestNoLineOfAScriptIsTooWide(t *testing.T) {
 	t.Parallel()
 	files := 0
 	for _, folder := range []string{"src", "test"} {
-		paths, err := filepath.Glob(filepath.Join(root, "web/tracker", folder, "*.ts"))
+		paths, err := filepath.Glob(filepath.Join(root, "web", "tracker", folder, "*.ts"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -76,7 +76,7 @@ func CheckBareFiles(root, name, document string) []string {
 		whole = []string{"internal"}
 	}
 	headed := whole
-	for _, line := range strings.Split(document, "\n") {
+	for line := range strings.SplitSeq(document, "\n") {
 		places := all(pathSaid, line)
 		if heading.MatchString(line) {
 			if headed = places; len(places) == 0 {
