@@ -48,7 +48,7 @@ func newFigures(s settings) *figures {
 
 // fail notes that a measure has no figure of a round.
 func (f *figures) fail(m *measure, round int, err error) {
-	f.failed = append(f.failed, fmt.Sprintf("`%s` failed in round %d: %v.", m.name, round+1, err))
+	f.failed = append(f.failed, fmt.Sprintf("%#q failed in round %d: %v.", m.name, round+1, err))
 	fmt.Fprintf(os.Stderr, "%-12s failed: %v\n", m.name, err)
 }
 

@@ -34,8 +34,12 @@ func TestARatioIsTheMedianOfItsRoundsBesideTheirSpread(t *testing.T) {
 		}
 	}
 	for _, r := range []ratio{
-		{of: "a", limit: "none"}, {of: "none", limit: "a"}, {of: "none", limit: "=1"}, {of: "later", limit: "once"},
-		{of: "a", limit: "b+none"}, {of: "never", limit: "=1"},
+		{of: "a", limit: "none"},
+		{of: "none", limit: "a"},
+		{of: "none", limit: "=1"},
+		{of: "later", limit: "once"},
+		{of: "a", limit: "b+none"},
+		{of: "never", limit: "=1"},
 	} {
 		if got, ok := f.of(r); ok {
 			t.Errorf("%s against %s, which was not measured in a round of it: %+v", r.of, r.limit, got)

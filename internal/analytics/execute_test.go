@@ -166,17 +166,17 @@ func TestAResultThatIsTooMuchForOneRequestIsThereForAnother(t *testing.T) {
 		}
 		large := begun(`{"parameters":["summary","top_pages"],"preset":"today"}`)
 		small := []*Execution{begun(oneSummary), begun(`{"parameters":["top_pages"],"preset":"today"}`)}
-		refused := 0
+		rejected := 0
 		for i := range 2 {
 			if large.Wait(t.Context(), 0, i).Err != nil {
-				refused++
+				rejected++
 			}
 			if r := small[i].Wait(t.Context(), 0, 0); r.Err != nil {
 				t.Errorf("request %d: %v", i, r.Err)
 			}
 		}
-		if shared := testutil.ToFloat64(e.metrics.served.shared); refused != 1 || shared != 2 {
-			t.Errorf("%d of 2 refused, %v shared; want 1 and 2", refused, shared)
+		if shared := testutil.ToFloat64(e.metrics.served.shared); rejected != 1 || shared != 2 {
+			t.Errorf("%d of 2 rejected, %v shared; want 1 and 2", rejected, shared)
 		}
 	})
 }

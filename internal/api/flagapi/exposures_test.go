@@ -78,7 +78,10 @@ func TestWhatAClientToldIsExposedAndTheRestIgnored(t *testing.T) {
 			nil,
 		},
 		{"one that counts none", list(saw("untold", "on", "ann")), `{"count":0,"ignored":1}`, nil, nil},
-		{"one that counts none without a percentage", list(saw("undivided", "on", "ann")), `{"count":0,"ignored":1}`, nil, nil},
+		{
+			"one that counts none without a percentage", list(saw("undivided", "on", "ann")), `{"count":0,"ignored":1}`, nil,
+			nil,
+		},
 		{
 			"one that counts those of a percentage",
 			list(saw("divided", "one", "ann"), saw("divided", "one", "ann", `,"environment":"whole"`)),

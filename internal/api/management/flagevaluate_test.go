@@ -152,7 +152,8 @@ func TestEachOfSeveralFlagsIsExplainedInWhole(t *testing.T) {
 	for _, id := range ids {
 		do[flagData](d, "editor", "flags/enable", byID(id, ""))
 	}
-	got := do[evaluated](d, "viewer", "flags/evaluate", `{"keys":["a","base","b"],"contexts":[{},{"userId":"u"}],"explain":true}`)
+	got := do[evaluated](d, "viewer", "flags/evaluate",
+		`{"keys":["a","base","b"],"contexts":[{},{"userId":"u"}],"explain":true}`)
 	for _, r := range got.Results {
 		var looked []string
 		for _, s := range r.Live.Steps {
@@ -175,7 +176,8 @@ func TestTheDefaultOfAnEnvironmentFollowsItsRulesAndTargets(t *testing.T) {
 	d := newFixture(t)
 	const tenth = `"rules":[{"serve":{"rollout":{"variant":"on","percentage":10}}}]`
 	id := d.flagged(`"key":"f","type":"boolean","environments":{
-		"production":{` + tenth + `},"staging":{},"chosen":{"defaultVariant":"on",` + tenth + `},"none":{"rules":[],"targets":[]}}`)
+		"production":{` + tenth + `},"staging":{},"chosen":{"defaultVariant":"on",` + tenth +
+		`},"none":{"rules":[],"targets":[]}}`)
 	do[flagData](d, "editor", "flags/enable", byID(id, ""))
 	expect := func(when string, want map[string]string) {
 		t.Helper()

@@ -12,16 +12,16 @@ import (
 // bucket is how finely a sink's window tells times of receipt apart.
 const bucket = 5 * time.Minute
 
-// sighting is a record that a sink's window saw, and which stored nothing: a dead letter,
+// observation is a record that a sink's window saw, and which stored nothing: a dead letter,
 // or a duplicate of one. The window knows the event again after it.
-type sighting struct {
+type observation struct {
 	position
 
 	received int64    // Unix milliseconds
 	suspect  *suspect // nil for a letter whose record is not among them
 }
 
-func compareSightings(a, b sighting) int {
+func compareObservations(a, b observation) int {
 	return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.offset, b.offset))
 }
 
@@ -29,12 +29,12 @@ func compareSightings(a, b sighting) int {
 // their event before them is a dead letter, so they were duplicates of it. What was replayed
 // is never a duplicate.
 func (v *verifier) letters(ctx context.Context, topic string) error {
-	at, seen := map[position]*suspect{}, map[record.Hash][]sighting{}
+	at, seen := map[position]*suspect{}, map[record.Hash][]observation{}
 	for i := range v.suspects {
 		s := &v.suspects[i]
 		at[s.position] = s
 		if s.hash != (record.Hash{}) {
-			seen[s.hash] = append(seen[s.hash], sighting{s.position, s.received, s})
+			seen[s.hash] = append(seen[s.hash], observation{s.position, s.received, s})
 		}
 	}
 	// Letters are written later than their records are received, which may be a window before.
@@ -44,7 +44,7 @@ func (v *verifier) letters(ctx context.Context, topic string) error {
 		if s := at[place]; s != nil {
 			s.letter, s.unseen = true, l.Hash == (record.Hash{})
 		} else if _, ours := seen[l.Hash]; ours {
-			seen[l.Hash] = append(seen[l.Hash], sighting{position: place, received: l.Received})
+			seen[l.Hash] = append(seen[l.Hash], observation{position: place, received: l.Received})
 		}
 	})
 	if err != nil {
@@ -59,12 +59,12 @@ func (v *verifier) letters(ctx context.Context, topic string) error {
 // repeated marks the copies of one event that a sink took for duplicates of a dead letter,
 // as its window did: by what stands before them in their partition, and when it was received.
 // A copy that was a duplicate itself prolongs that for those after it.
-func (v *verifier) repeated(hash record.Hash, seen []sighting) {
+func (v *verifier) repeated(hash record.Hash, seen []observation) {
 	if last, ok := v.repeats[hash]; ok {
 		seen = append(seen, last)
 	}
-	slices.SortFunc(seen, compareSightings)
-	var last sighting // of the partition; without one when it is zero
+	slices.SortFunc(seen, compareObservations)
+	var last observation // of the partition; without one when it is zero
 	var known bool
 	for _, s := range seen {
 		known = known && last.partition == s.partition
@@ -84,7 +84,7 @@ func (v *verifier) repeated(hash record.Hash, seen []sighting) {
 
 // explained marks a record that a letter accounts for, its own or, where the window knew the
 // event, that of a copy, and reports whether the window saw one that is.
-func (s *sighting) explained(known bool) bool {
+func (s *observation) explained(known bool) bool {
 	if s.suspect == nil {
 		return true
 	}

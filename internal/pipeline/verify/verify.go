@@ -161,7 +161,7 @@ func Run(ctx context.Context, topic Topic, base Base, o Options) (*Report, error
 	}
 	v := &verifier{
 		topic: topic, base: base, o: o, report: newReport(o), missing: map[told]struct{}{},
-		pairs: map[ledger.Touched]struct{}{}, repeats: map[record.Hash]sighting{},
+		pairs: map[ledger.Touched]struct{}{}, repeats: map[record.Hash]observation{},
 	}
 	var err error
 	if v.exclusions, err = base.Exclusions(ctx); err != nil {
@@ -195,9 +195,9 @@ type verifier struct {
 	exclusions []Exclusion
 	erased     *tombstone.Set
 	scanned    []scanned
-	suspects   []suspect                // of the topic that is read
-	missing    map[told]struct{}        // events that are; up to maxTold
-	repeats    map[record.Hash]sighting // the last copies of dead letters, of the topic; up to maxTold
+	suspects   []suspect                   // of the topic that is read
+	missing    map[told]struct{}           // events that are; up to maxTold
+	repeats    map[record.Hash]observation // the last copies of dead letters, of the topic; up to maxTold
 	pairs      map[ledger.Touched]struct{}
 	running    bool // a sink is there
 }

@@ -56,8 +56,16 @@ func TestThePoliciesLetThroughWhatTheSettingsName(t *testing.T) {
 		{"nothing", `{}`, []int32{53, 5432, 6379, 9000, 9092}, nil, 0},
 		{"all", `{"config": {"billing": {"url": "https://b.example/x"}, "trace": {"endpoint": "http://otel:4318"}, "mail": {"from": "a@b.example", "smtp": {"addr": "smtp:587"}}}}`, []int32{53, 443, 587, 4318, 5432, 6379, 9000, 9092}, nil, 0},
 		{"plain", `{"config": {"billing": {"url": "http://billing/x:y"}}}`, []int32{53, 80, 5432, 6379, 9000, 9092}, nil, 0},
-		{"a resolver", `{"config": {"domains": {"resolver": "[::1]:5353"}}}`, []int32{53, 5353, 5432, 6379, 9000, 9092}, nil, 0},
-		{"a resolver at its port", `{"config": {"domains": {"resolver": "dns:53"}}}`, []int32{53, 5432, 6379, 9000, 9092}, nil, 0},
+		{
+			"a resolver", `{"config": {"domains": {"resolver": "[::1]:5353"}}}`,
+			[]int32{53, 5353, 5432, 6379, 9000, 9092},
+			nil, 0,
+		},
+		{
+			"a resolver at its port", `{"config": {"domains": {"resolver": "dns:53"}}}`,
+			[]int32{53, 5432, 6379, 9000, 9092},
+			nil, 0,
+		},
 		{"no probe", `{"config": {"probe": {"interval": "0s"}, "ingest": {"public_url": "https://in.example"}}, "networkPolicy": {"clients": [{"namespaceSelector": {}}]}}`, []int32{53, 5432, 6379, 9000, 9092}, nil, 1},
 		{"a probe from outside", `{"config": {"probe": {"interval": "1m"}, "ingest": {"public_url": "https://in.example"}, "query": {"public_url": "https://api.example:8443"}}}`, []int32{53, 443, 5432, 6379, 8443, 9000, 9092}, []int32{8080, 8081}, 0},
 		{"a probe within", `{"config": {"probe": {"interval": "1m", "ingest_url": "http://millrace-edge:8081", "query_url": "http://millrace-query:8080"}}, "networkPolicy": {"clients": [{"namespaceSelector": {}}]}}`, []int32{53, 5432, 6379, 8080, 8081, 9000, 9092}, []int32{8080, 8081}, 2},
