@@ -58,9 +58,10 @@ func outage(ctx context.Context, m *measure, e *surroundings) (r result, err err
 	return r, err
 }
 
-// unmeasured is the live rate where the sink's peak was not measured in the same round.
 const (
+	// unmeasured is the live rate, in records a second, where the sink's peak was not measured in the same round.
 	unmeasured = 20_000
+	// partOfPeak is how many times the live rate goes into that peak.
 	partOfPeak = 5
 )
 
@@ -115,7 +116,9 @@ func publishLive(ctx context.Context, j job, say func(result) error) error {
 }
 
 const (
-	leftover          = 5
+	// leftover is how many seconds of the live rate may be left where the sink has caught up.
+	leftover = 5
+	// patienceOfOutages is how many times the outage a sink is waited for that does not catch up.
 	patienceOfOutages = 4
 )
 
