@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,6 +14,11 @@ import (
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/managed"
+)
+
+const (
+	flagRateLimit  = "rate-limit"
+	flagRateWindow = "rate-window"
 )
 
 // keyFlags are the settings of a key, for `millrace keys create` and `update`.
@@ -31,9 +37,10 @@ func (f *keyFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.scopes, "scope", nil, "a `SCOPE`, or all; may be given more than once")
 	flags.StringVar(&f.expires, "expires", "",
 		"`WHEN` the key expires: 720h from now, a time such as 2027-01-01T00:00:00Z, or never")
-	flags.IntVar(&f.rateLimit, "rate-limit", 0,
+	flags.IntVar(&f.rateLimit, flagRateLimit, 0,
 		"the key's own limit of `REQUESTS` in a window, over all endpoints; 0 for none")
-	flags.DurationVar(&f.rateWindow, "rate-window", apikey.DefaultRateWindow, "the `TIME` of that window")
+	flags.DurationVar(&f.rateWindow, flagRateWindow, apikey.DefaultRateWindow,
+		"the `TIME` of that window; one that the key has stays unless given")
 	flags.StringArrayVar(&f.ips, "ip", nil,
 		"an `ADDRESS` or range from which alone the key is accepted; may be given more than once, and empty for everywhere")
 	flags.IntVar(&f.idleDays, "idle-days", 0, "after how many `DAYS` without use the key expires; 0 for never")
@@ -41,11 +48,20 @@ func (f *keyFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.json, "json", false, "print a JSON object")
 }
 
-func (f *keyFlags) limit() apikey.RateLimit {
-	if f.rateLimit == 0 {
-		return apikey.RateLimit{}
+// limit is the limit that was asked for, without a window unless one was given: what the key
+// has stays then. It is nil where neither was given.
+func (f *keyFlags) limit(flags *pflag.FlagSet) (*apikey.RateLimit, error) {
+	switch window := flags.Changed(flagRateWindow); {
+	case flags.Changed(flagRateLimit) && f.rateLimit == 0:
+		return &apikey.RateLimit{}, nil
+	case flags.Changed(flagRateLimit) && window:
+		return &apikey.RateLimit{Enabled: true, Limit: f.rateLimit, Window: f.rateWindow}, nil
+	case flags.Changed(flagRateLimit):
+		return &apikey.RateLimit{Enabled: true, Limit: f.rateLimit}, nil
+	case window:
+		return nil, errors.New("--" + flagRateWindow + " needs --" + flagRateLimit + ", the requests that are allowed in it")
 	}
-	return apikey.RateLimit{Enabled: true, Limit: f.rateLimit, Window: f.rateWindow}
+	return nil, nil //nolint:nilnil // nothing was asked for
 }
 
 func newKeysCreate() *cobra.Command {
@@ -89,10 +105,18 @@ func (f *keyFlags) create(cmd *cobra.Command, keys *keyService, organization, we
 	if organization, err = organizationOf(cmd.Context(), keys.db, organization); err != nil {
 		return err
 	}
-	k, secret, err := keys.Create(cmd.Context(), operator(), apikey.Spec{
+	limit, err := f.limit(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	spec := apikey.Spec{
 		OrganizationID: organization, WebsiteID: website, Name: f.name, Scopes: scopes, ExpiresAt: expires,
-		RateLimit: f.limit(), IPAllow: notEmpty(f.ips), IdleExpiryDays: f.idleDays, Tags: notEmpty(f.tags),
-	})
+		IPAllow: notEmpty(f.ips), IdleExpiryDays: f.idleDays, Tags: notEmpty(f.tags),
+	}
+	if limit != nil {
+		spec.RateLimit = *limit
+	}
+	k, secret, err := keys.Create(cmd.Context(), operator(), spec)
 	if err != nil {
 		return err
 	}
@@ -159,9 +183,8 @@ func (f *keyFlags) patch(flags *pflag.FlagSet, now time.Time) (p apikey.Patch, e
 		}
 		p.ExpiresAt = &expires
 	}
-	if flags.Changed("rate-limit") {
-		limit := f.limit()
-		p.RateLimit = &limit
+	if p.RateLimit, err = f.limit(flags); err != nil {
+		return p, err
 	}
 	if flags.Changed("ip") {
 		ips := notEmpty(f.ips)

@@ -53,6 +53,14 @@ func TestEverySettingOfAKeyIsAFlag(t *testing.T) {
 		*changed.IdleExpiryDays != 30 || len(changed.Tags) != 2 {
 		t.Errorf("updated %+v", changed)
 	}
+	if changed = shown(t, "keys", "update", url, k.ID, "--rate-limit", "600"); changed.RateLimit.Limit != 600 ||
+		changed.RateLimit.WindowSeconds != 30 {
+		t.Errorf("with another limit: %+v", changed)
+	}
+	if _, _, err := millrace(t, "keys", "update", url, k.ID, "--rate-window", "1h"); err == nil ||
+		!strings.Contains(err.Error(), "needs --rate-limit") {
+		t.Errorf("a window alone: %v", err)
+	}
 	changed = shown(t, "keys", "update", url, k.ID, "--rate-limit", "0", "--ip", "", "--tag", "", "--idle-days",
 		"0", "--expires", "never")
 	if changed.RateLimit.Enabled || len(changed.IPAllow)+len(changed.Tags) != 0 || changed.IdleExpiryDays != nil ||
@@ -61,7 +69,7 @@ func TestEverySettingOfAKeyIsAFlag(t *testing.T) {
 	}
 	var got shownKey
 	//nolint:musttag // the names differ in case only
-	if err := json.Unmarshal([]byte(mustMillrace(t, "keys", "get", url, k.ID)), &got); err != nil || got.Version != 3 {
+	if err := json.Unmarshal([]byte(mustMillrace(t, "keys", "get", url, k.ID)), &got); err != nil || got.Version != 4 {
 		t.Errorf("get prints %+v, %v", got, err)
 	}
 	key, err := db.KeyByHash(t.Context(), apikey.HashOf([]byte(k.Secret)))

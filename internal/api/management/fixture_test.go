@@ -97,12 +97,15 @@ func (d *fixture) deps() management.Deps {
 	return management.Deps{
 		Organizations: management.Organizations{
 			Service: org.NewService("", org.Deps{Store: d.db, Invitations: d.db, Ownership: d.db, Deletions: d.db}),
-			Quotas:  quota.NewService(quota.Config{}, d.db, d, nil),
+			Quotas:  quota.NewService(quota.Config{}, d.db, d, nil), Websites: websites,
 		},
 		Websites: management.Websites{Service: websites, IngestURL: "https://in.example.com"},
 		Profiles: management.Profiles{Service: erasure.NewService(d.db, nil), Websites: websites},
 		APIKeys: management.APIKeys{
-			Service:  apikey.NewService(apikey.Config{Prefix: fixturePrefix, Scopes: auth.AllScopes().Strings()}, d.db, nil),
+			Service: apikey.NewService(apikey.Config{
+				Prefix: fixturePrefix, Scopes: auth.AllScopes().Strings(),
+				Rate: apikey.RateLimit{Limit: 300, Window: time.Minute},
+			}, d.db, nil),
 			Websites: websites,
 		},
 		Audit: management.Audit{Entries: d.db},

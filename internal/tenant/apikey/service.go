@@ -93,12 +93,8 @@ func (s *Service) Update(ctx context.Context, by audit.By, t managed.Target, p P
 			return nil, err
 		}
 	}
-	if p.RateLimit != nil {
-		rate := s.cfg.withFigures(*p.RateLimit)
-		p.RateLimit = &rate
-	}
 	return s.keys.Change(ctx, by, t, managed.Updated, unlessRevoked(func(was *Key, now time.Time) (*Key, error) {
-		return was.with(p, now)
+		return was.with(p, s.cfg, now)
 	}))
 }
 

@@ -85,15 +85,16 @@ type Patch struct {
 }
 
 // with returns the key as the patch makes it.
-func (k *Key) with(p Patch, now time.Time) (*Key, error) {
+func (k *Key) with(p Patch, c Config, now time.Time) (*Key, error) {
 	is := managed.Next(k, now)
 	var bad apierr.Rejection
 	managed.Apply(p.Name, func(v string) { is.setName(&bad, v) })
 	managed.Apply(p.Scopes, func(v []string) { is.setScopes(&bad, v) })
 	managed.Apply(p.ExpiresAt, func(v time.Time) { is.setExpiry(&bad, v, now) })
 	managed.Apply(p.RateLimit, func(v RateLimit) {
+		// What the key has goes before what the operator has chosen for keys without.
 		v.Limit, v.Window = cmp.Or(v.Limit, k.RateLimit.Limit), cmp.Or(v.Window, k.RateLimit.Window)
-		is.setRateLimit(&bad, v)
+		is.setRateLimit(&bad, c.withFigures(v))
 	})
 	managed.Apply(p.IPAllow, func(v []string) { is.setIPAllow(&bad, v) })
 	managed.Apply(p.IdleExpiryDays, func(v int) { is.setIdleExpiry(&bad, v) })
