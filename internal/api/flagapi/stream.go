@@ -1,18 +1,22 @@
 package flagapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
+	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/website"
 )
 
@@ -71,6 +75,7 @@ func (h *Host) stream(c *fiber.Ctx) error {
 	s := &telling{
 		host: h, ref: strings.Clone(c.Query(paramRows[paramClient].name)), trusted: who.trusted,
 		websiteID: who.website.ID, organizationID: who.website.OrganizationID,
+		key: bytes.Clone(httpkit.Credential(c)), addr: httpkit.ClientAddr(c),
 	}
 	if s.seen, s.knows = parseState(c.Get(headerLastEventID)); !s.knows {
 		s.seen, s.knows = parseState(c.Query(paramSince))
@@ -88,6 +93,8 @@ type telling struct {
 	host                           *Host
 	ref, websiteID, organizationID string
 	trusted                        bool
+	key                            []byte // the secret that the stream was opened with; empty for none
+	addr                           netip.Addr
 
 	seen  state // what the client has seen
 	knows bool  // it has seen something
@@ -96,7 +103,8 @@ type telling struct {
 }
 
 // write tells of changes until ctx ends, the stream has lived long enough, or the website is
-// not its client's any more.
+// not its client's any more. Nothing is told after the end of the key that it was opened with,
+// and the stream ends with the next heartbeat at the latest.
 func (s *telling) write(ctx context.Context, w io.Writer) error {
 	watch := s.host.deps.Watch(s.organizationID)
 	defer watch.Close()
@@ -108,25 +116,22 @@ func (s *telling) write(ctx context.Context, w io.Writer) error {
 	life := time.NewTimer(streamLife + rand.N(streamLife/4)) //nolint:gosec // no secret
 	defer life.Stop()
 	for {
-		next := s.alarm()
-		var err error
+		next, due := s.alarm(), false
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-life.C:
 			return nil
 		case <-watch.C():
-			err = s.look(ctx, w, false)
 		case <-next.C:
-			err = s.look(ctx, w, false)
 		case <-heartbeats.C:
-			if s.gone(ctx) {
-				return nil
-			}
-			err = s.look(ctx, w, true)
+			due = true
 		}
 		next.Stop()
-		if err != nil {
+		if s.gone(ctx) {
+			return nil
+		}
+		if err := s.look(ctx, w, due); err != nil {
 			return err
 		}
 	}
@@ -199,8 +204,16 @@ func (s *telling) event(is state) {
 	s.text = append(s.text, "\n\n"...)
 }
 
-// gone reports whether the website is deleted, another organization's, or called otherwise.
+// gone reports whether the website is deleted, another organization's, or called otherwise, or
+// the key is not good any more.
 func (s *telling) gone(ctx context.Context) bool {
+	if len(s.key) > 0 {
+		// It was good once, so nobody tries keys out here: nothing is counted.
+		_, err := s.host.deps.Keys.Key(ctx, s.key, auth.From{Addr: s.addr})
+		if apierr.Is(err, apierr.AuthRequired) || apierr.Is(err, apierr.IPNotAuthorized) {
+			return true
+		}
+	}
 	w, err := s.host.deps.Websites.FlagWebsite(ctx, s.ref)
 	if err != nil {
 		return errors.Is(err, website.ErrNotFound)

@@ -277,6 +277,10 @@ func TestAStreamIsRejectedAsARequestIs(t *testing.T) {
 		if got.StatusCode != want || (want == http.StatusTooManyRequests) != (got.Header.Get("Retry-After") == "10") {
 			t.Errorf("%s: %d %v, want %d", clientID, got.StatusCode, got.Header, want)
 		}
+		if limited := got.Header.Get("X-RateLimit-Limit") + " " + got.Header.Get("X-RateLimit-Remaining"); want == 429 &&
+			(limited != "50 0" || got.Header.Get("X-RateLimit-Reset") == "") {
+			t.Errorf("its limits are told as %v", got.Header)
+		}
 	}
 	c.fail(&apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: time.Second})
 	if got := follow(t, of("public-2"), "").resp; got.StatusCode != http.StatusServiceUnavailable {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/website"
 )
 
@@ -170,6 +171,51 @@ func TestAStreamEndsWithItsWebsite(t *testing.T) {
 			cancel()
 			if took := time.Since(began); took != want {
 				t.Errorf("%v: it took %s, want %s", err, took, want)
+			}
+		}
+	})
+}
+
+// revoking takes keys until a time.
+type revoking struct {
+	tenants
+	at   time.Time
+	with error
+}
+
+func (r revoking) Key(ctx context.Context, secret []byte, from auth.From) (auth.Principal, error) {
+	if time.Now().After(r.at) {
+		return auth.Principal{}, r.with
+	}
+	return r.tenants.Key(ctx, secret, from)
+}
+
+// A stream ends with the key that opened it, and tells nothing from then on; a store that is
+// down ends none.
+func TestAStreamEndsWithItsKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, tc := range []struct {
+			with error
+			want []string
+		}{
+			{apierr.New(apierr.AuthRequired), []string{"begin 0"}},
+			{apierr.New(apierr.IPNotAuthorized), []string{"begin 0"}},
+			{apierr.New(apierr.ServiceUnavailable), []string{"begin 0", "event 10", "comment 25"}},
+		} {
+			h := newChanging(t, ending("a", 10*time.Second)).host()
+			h.deps.Keys = revoking{at: time.Now().Add(5 * time.Second), with: tc.with}
+			s := &telling{
+				host: h, ref: "web_1", trusted: true, websiteID: "web_1", organizationID: "org_1", key: []byte("manager"),
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			to := &sent{began: time.Now()}
+			if err := s.write(ctx, to); err != nil {
+				t.Error(err)
+			}
+			cancel()
+			if diff := cmp.Diff(tc.want, to.lines); diff != "" {
+				t.Errorf("%v (-want +got):\n%s", tc.with, diff)
 			}
 		}
 	})

@@ -88,6 +88,7 @@ func (s *streams) enter(websiteID string, addr netip.Addr) (leave func(), err er
 		return nil, &apierr.Error{
 			Code: apierr.RateLimited, RetryAfter: streamsWait, Err: errStreams,
 			Message: "Too many streams of this website from this address",
+			Rate:    &apierr.Rate{Limit: MaxStreamsPerAddr, Reset: time.Now().Add(streamsWait)},
 		}
 	}
 	if s.all >= s.most {
