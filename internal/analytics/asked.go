@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/timezone"
 )
 
 // Asked is a range as requests name one beside queries: two dates or instants, or
@@ -13,7 +14,7 @@ type Asked struct{ Start, End, Preset, TimeZone string }
 // Range resolves it as of now. It returns every problem found, with the fields
 // called startDate, endDate, preset and timezone.
 func (a *Asked) Range(now time.Time) (Range, []apierr.Detail) {
-	zone, err := LoadZone(a.TimeZone)
+	zone, err := timezone.Load(a.TimeZone)
 	if err != nil {
 		return Range{}, []apierr.Detail{problem("timezone", "unknown_timezone", "Invalid timezone: "+echo(a.TimeZone),
 			"Use an IANA name such as 'Europe/Berlin'")}

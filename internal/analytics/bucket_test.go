@@ -2,16 +2,19 @@ package analytics
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/millrace/millrace/internal/platform/timezone"
 )
 
 // Whatever a zone does to its clocks, the buckets of a range follow each other from
 // its start, none is empty, and each is as long as its label says.
 func TestBucketsOfEveryZoneCoverTheRange(t *testing.T) {
 	t.Parallel()
-	names := strings.Fields(ianaZones)
+	names := slices.Collect(timezone.Names())
 	if len(names) < 590 {
 		t.Fatalf("%d zones", len(names))
 	}
@@ -156,7 +159,7 @@ func TestDaysAreAsLongAsTheirClocksSay(t *testing.T) {
 // begins with the first day we know does in every zone.
 func TestTheFirstAndTheLastDayFitTheirColumns(t *testing.T) {
 	t.Parallel()
-	for name := range strings.FieldsSeq(ianaZones) {
+	for name := range timezone.Names() {
 		z := zone(t, name)
 		start, ok1 := parseStart("1970-01-01", z)
 		end, ok2 := parseEnd("2105-12-31", z)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/timezone"
 )
 
 // Environment is what a request is read against.
@@ -197,7 +198,7 @@ func (c *compiler) loadZone() {
 	if name == "" {
 		field, name = "timezone", c.env.TimeZone
 	}
-	zone, err := LoadZone(name)
+	zone, err := timezone.Load(name)
 	if err != nil {
 		c.add(field, "unknown_timezone", "Invalid timezone: "+echo(name), "Use an IANA name such as 'Europe/Berlin'")
 		zone = time.UTC

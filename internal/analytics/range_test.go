@@ -2,17 +2,17 @@ package analytics
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/platform/timezone"
 )
 
 func zone(t *testing.T, name string) *time.Location {
 	t.Helper()
-	z, err := LoadZone(name)
+	z, err := timezone.Load(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,29 +248,6 @@ func TestALimitOfDaysEndsWhereTheNextDayBegins(t *testing.T) {
 			if got := (Range{start, to, z}).atMost(tc.granularity.MaxDays()); got != (end == tc.last) {
 				t.Errorf("%s, %s to %s by the %s: within the limit is %v", tc.zone, tc.from, end, tc.granularity, got)
 			}
-		}
-	}
-}
-
-// What the machine has besides are files, not zones; and a zone has one spelling.
-func TestZonesAreThoseThatIANALists(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{
-		"localtime", "posixrules", "Factory", "Local", "local", "posix/Europe/Berlin", "right/Europe/Berlin", "right/UTC",
-		"./UTC", "Europe//Berlin", "Europe/./Berlin", "Europe/Berlin/", "/Europe/Berlin", "europe/berlin", "Europe", " UTC",
-		"Europe/Berlin\n", "zone.tab", "Europe/Berlin\x00", "../zoneinfo/UTC", "Africa/Abidjan\nAfrica/Accra",
-	} {
-		if z, err := LoadZone(name); err == nil {
-			t.Errorf("%q is the zone %v", name, z)
-		}
-	}
-	names := strings.Fields(ianaZones)
-	if !slices.IsSorted(names) || len(names) != len(zoneNames()) {
-		t.Errorf("%d names of zones, %d of them different", len(names), len(zoneNames()))
-	}
-	for _, name := range append(names, "") {
-		if _, err := LoadZone(name); err != nil {
-			t.Errorf("%q is no zone: %v", name, err)
 		}
 	}
 }

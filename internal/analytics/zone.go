@@ -1,52 +1,6 @@
 package analytics
 
-import (
-	_ "embed"
-	"fmt"
-	"strings"
-	"sync"
-	"time"
-	_ "time/tzdata" // the same zones on every machine, with or without its own files
-)
-
-// ianaZones are the names of the time zones that Go's lib/time/zoneinfo.zip has, but for
-// Factory, which is the zone of none: one a line and in order. Other files of the machine
-// have no name here, such as its own zone and those with leap seconds.
-//
-//go:embed zones.txt
-var ianaZones string
-
-// zoneNames has those names.
-var zoneNames = sync.OnceValue(func() map[string]bool {
-	names := map[string]bool{}
-	for name := range strings.Lines(ianaZones) {
-		names[strings.TrimSuffix(name, "\n")] = true
-	}
-	return names
-})
-
-// zones remembers the locations that were asked for.
-var zones sync.Map // string → *time.Location
-
-// LoadZone returns the IANA time zone of that name; UTC when it is empty. It is safe for
-// concurrent use.
-func LoadZone(name string) (*time.Location, error) {
-	if name == "" {
-		return time.UTC, nil
-	}
-	if z, ok := zones.Load(name); ok {
-		return z.(*time.Location), nil
-	}
-	if !zoneNames()[name] {
-		return nil, fmt.Errorf("unknown time zone %.64q", name)
-	}
-	z, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, fmt.Errorf("unknown time zone %q: %w", name, err)
-	}
-	zones.Store(name, z)
-	return z, nil
-}
+import "time"
 
 // startOfDay returns the first instant of a calendar day in a zone. It is not
 // always midnight: where clocks go forward at midnight, the day begins later; and

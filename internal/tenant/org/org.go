@@ -18,6 +18,7 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/id"
+	"github.com/millrace/millrace/internal/platform/timezone"
 	"github.com/millrace/millrace/internal/tenant/displayname"
 )
 
@@ -140,8 +141,7 @@ func readLogoURL(text string) (string, error) {
 func notInURL(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>\^`+"`{|}", r) }
 
 func readTimezone(text string) (string, error) {
-	// The machine's own zone has a name here that means another one elsewhere.
-	if _, err := time.LoadLocation(text); err != nil || text == "" || strings.EqualFold(text, "local") {
+	if _, err := timezone.Load(text); err != nil || text == "" {
 		return "", apierr.Invalid("defaults.timezone", "invalid_value",
 			"defaults.timezone must be the name of an IANA time zone such as Europe/Berlin")
 	}

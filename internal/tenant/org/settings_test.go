@@ -53,6 +53,8 @@ func TestSettingsHaveTheirRules(t *testing.T) {
 		{"defaults.timezone", zone, "UTC", true},
 		{"defaults.timezone", zone, "", false},
 		{"defaults.timezone", zone, "Local", false},
+		{"defaults.timezone", zone, "Factory", false},
+		{"defaults.timezone", zone, "right/Europe/Berlin", false},
 		{"defaults.timezone", zone, "Mars/Olympus", false},
 		{"defaults.timezone", zone, "../../etc/passwd", false},
 	} {

@@ -1,12 +1,11 @@
 package website
 
 import (
-	"strings"
 	"time"
-	_ "time/tzdata" // the same zones on every machine, with or without its own files
 
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/id"
+	"github.com/millrace/millrace/internal/platform/timezone"
 	"github.com/millrace/millrace/internal/tenant/displayname"
 	"github.com/millrace/millrace/internal/tenant/managed"
 )
@@ -92,13 +91,7 @@ func (w *Website) setTimezone(bad *apierr.Rejection, name string) {
 		name = "UTC"
 	}
 	w.Timezone = name
-	// The machine's own zone has no name here.
-	known := len(name) <= MaxTimezoneLen && !strings.EqualFold(name, "local")
-	if known {
-		_, err := time.LoadLocation(name)
-		known = err == nil
-	}
-	if !known {
+	if _, err := timezone.Load(name); err != nil || len(name) > MaxTimezoneLen {
 		bad.Add("timezone", "timezone", "timezone must be an IANA name such as Europe/Berlin")
 	}
 }
