@@ -145,6 +145,10 @@ func (s *Store) purge(ctx context.Context, e *erasure.Erasure, now time.Time) er
 	if err != nil {
 		return err
 	}
+	// Its API keys go with its row; the audit of each says that it ended.
+	if _, err := s.revokeKeys(ctx, audit.BySystem(), keysWhere{"website_id = ?", []any{w.ID}}, now); err != nil {
+		return err
+	}
 	if _, err := s.write.NewDelete().Model((*websiteRow)(nil)).Where("id = ?", w.ID).
 		Where("deleted_at IS NOT NULL OR organization_id IN (SELECT o.id FROM organizations AS o WHERE o.deleted_at IS " +
 			"NOT NULL)").Exec(ctx); err != nil {

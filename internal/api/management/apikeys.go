@@ -141,7 +141,7 @@ type keyList struct {
 	Search    string `json:"search,omitempty" minLength:"1" maxLength:"100" doc:"A part of the name, whatever its case, or what the secret begins with."`
 	Status    string `json:"status,omitempty" enum:"active,revoked,expired"`
 	Tag       string `json:"tag,omitempty" minLength:"1" maxLength:"50"`
-	WebsiteID string `json:"websiteId,omitempty" minLength:"1" maxLength:"128" doc:"Only keys that are limited to this website."`
+	WebsiteID string `json:"websiteId,omitempty" minLength:"1" maxLength:"128" doc:"Only keys that are limited to this website, by its id or client id; a deleted one by its id."`
 	CreatedBy string `json:"createdBy,omitempty" minLength:"1" maxLength:"64" doc:"Only keys that the person with this id made, also after they have left."`
 	Sort      string `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"The order: latest first, or oldest first."`
 }
@@ -286,8 +286,12 @@ func (s *APIKeys) get(ctx context.Context, call *rpc.Call, in *KeyRef) (*KeyBody
 }
 
 func (s *APIKeys) list(ctx context.Context, call *rpc.Call, in *keyList) (*rpc.List[KeyBody], error) {
+	websiteID, err := websiteNamed(ctx, s.Websites, call, in.WebsiteID)
+	if err != nil {
+		return nil, err
+	}
 	filter := apikey.Filter{
-		OrganizationID: call.OrganizationID(), WebsiteID: in.WebsiteID, Tag: in.Tag, Search: in.Search,
+		OrganizationID: call.OrganizationID(), WebsiteID: websiteID, Tag: in.Tag, Search: in.Search,
 		CreatedBy: in.CreatedBy, Status: apikey.Status(in.Status), Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
 	}
 	if _, err := in.After(&filter.After); err != nil {

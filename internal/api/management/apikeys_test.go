@@ -81,14 +81,15 @@ func TestAKeyHasEveryProperty(t *testing.T) {
 		t.Errorf("lists (-want +got):\n%s", diff)
 	}
 	ref := `{"id":"` + k.ID + `",%s}`
-	k = do[apiKey](d, "owner", "apiKeys/update", fmt.Sprintf(ref, `"rateLimit":{"enabled":true,"limit":500},"version":1`))
-	if k.RateLimit.Limit != 500 || k.RateLimit.WindowSeconds != 60 || k.Version != 2 || k.Name != "Café" ||
+	do[apiKey](d, "owner", "apiKeys/update", fmt.Sprintf(ref, `"rateLimit":{"enabled":true,"windowSeconds":3600},"version":1`))
+	k = do[apiKey](d, "owner", "apiKeys/update", fmt.Sprintf(ref, `"rateLimit":{"enabled":true,"limit":500},"version":2`))
+	if k.RateLimit.Limit != 500 || k.RateLimit.WindowSeconds != 3600 || k.Version != 3 || k.Name != "Café" ||
 		*k.IdleExpiryDays != 30 {
 		t.Errorf("after a change of the limit: %+v", k)
 	}
 	k = do[apiKey](d, "owner", "apiKeys/update", fmt.Sprintf(ref, `"rateLimit":{"enabled":false},"expiresAt":null,"idleExpiryDays":null,"ipAllow":[],"tags":[],"scopes":["read:data"],"name":"x"`))
 	if again := do[apiKey](d, "owner", "apiKeys/update", fmt.Sprintf(ref,
-		`"rateLimit":{"enabled":true}`)); again.RateLimit.Limit != 500 || again.RateLimit.WindowSeconds != 60 {
+		`"rateLimit":{"enabled":true}`)); again.RateLimit.Limit != 500 || again.RateLimit.WindowSeconds != 3600 {
 		t.Errorf("a limit that is enabled again is %+v", again.RateLimit)
 	}
 	if k.RateLimit.Enabled || k.RateLimit.Limit != 500 || k.ExpiresAt != nil || k.IdleExpiryDays != nil ||
@@ -236,6 +237,7 @@ func TestKeysAreFoundByStatusTagAndName(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	w := do[site](d, "owner", "websites/create", shop)
+	w = do[site](d, "owner", "websites/rotateClientId", `{"id":"`+w.ID+`"}`) // else it is its id
 	for _, body := range []string{
 		`{"name":"one","scopes":["read:data"],"tags":["blue"]}`,
 		`{"name":"two","scopes":["read:data"],"access":{"type":"website","websiteId":"` + w.ID + `"}}`,
@@ -248,16 +250,18 @@ func TestKeysAreFoundByStatusTagAndName(t *testing.T) {
 		waitMilli()
 	}
 	for body, want := range map[string][]string{
-		`{}`:                               {"three", "two", "one"},
-		`{"sort":"createdAt"}`:             {"one", "two", "three"},
-		`{"status":"active"}`:              {"two", "one"},
-		`{"status":"revoked"}`:             {"three"},
-		`{"tag":"blue"}`:                   {"one"},
-		`{"search":"WO"}`:                  {"two"},
-		`{"websiteId":"` + w.ID + `"}`:     {"two"},
-		`{"createdBy":"usr_owner"}`:        {"three", "two", "one"},
-		`{"createdBy":"usr_admin"}`:        nil,
-		`{"status":"expired","limit":100}`: nil,
+		`{}`:                                 {"three", "two", "one"},
+		`{"sort":"createdAt"}`:               {"one", "two", "three"},
+		`{"status":"active"}`:                {"two", "one"},
+		`{"status":"revoked"}`:               {"three"},
+		`{"tag":"blue"}`:                     {"one"},
+		`{"search":"WO"}`:                    {"two"},
+		`{"websiteId":"` + w.ID + `"}`:       {"two"},
+		`{"websiteId":"` + w.ClientID + `"}`: {"two"},
+		`{"websiteId":"web_none"}`:           nil,
+		`{"createdBy":"usr_owner"}`:          {"three", "two", "one"},
+		`{"createdBy":"usr_admin"}`:          nil,
+		`{"status":"expired","limit":100}`:   nil,
 	} {
 		var got []string
 		for _, k := range do[[]apiKey](d, "owner", "apiKeys/list", body) {

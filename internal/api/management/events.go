@@ -186,14 +186,18 @@ func (e *Events) query(site *website.Website, in *exportInput) (*export.Query, e
 	})
 }
 
-// remember writes the audit entry of an export that has ended, however it did.
+// remember writes the audit entry of an export that has ended, however it did. The caller might
+// export when it began: what has been read is written down also when their session or key has
+// ended meanwhile.
 func (e *Events) remember(
 	ctx context.Context, call *rpc.Call, site *website.Website, q *export.Query, x *download.Export,
 ) {
 	ctx, cancel := context.WithTimeout(ctx, auditTime)
 	defer cancel()
 	set := func(v any) audit.Change { return audit.Change{To: v} }
-	entry := audit.New(call.By, site.OrganizationID, "events", "exported", e.now()).Of(site.ID,
+	by := call.By
+	by.Grant = nil
+	entry := audit.New(by, site.OrganizationID, "events", "exported", e.now()).Of(site.ID,
 		site.Name).With(map[string]audit.Change{
 		"kind": set(q.Kind.Name), "format": set(q.Format.Name), "rows": set(x.Rows()),
 		"start": set(q.Start.UTC().Format(time.RFC3339Nano)), "end": set(q.End.UTC().Format(time.RFC3339Nano)),

@@ -19,7 +19,9 @@ import (
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/managed"
 )
 
 // threeRows is a source of three rows, which waits before the last one where it is
@@ -143,6 +145,38 @@ func TestExportsOfWhomOneMayNotSeeAreDeniedAlike(t *testing.T) {
 	if status, _, _, _ := d.download("stranger", `{"websiteId":"`+site.ID+`","organizationId":"`+d.own.ID+
 		`","preset":"today","format":"csv"}`); status != http.StatusNotFound {
 		t.Errorf("another's organization is answered %d", status)
+	}
+}
+
+// Who is revoked while an export runs has read it all the same.
+func TestAnExportIsRememberedAlsoWhenItsKeyEndedMeanwhile(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	site := do[struct{ ID string }](d, "owner", "websites/create", shop)
+	k := do[apiKey](d, "owner", "apiKeys/create", `{"name":"dump","scopes":["read:data"]}`)
+	source := threeRows{make(chan struct{}), make(chan struct{})}
+	d.newExports(source, download.Config{}, 0)
+	done := make(chan string, 1)
+	go func() {
+		_, _, _, text := d.download(k.Secret, `{"websiteId":"`+site.ID+`","preset":"today","format":"csv","columns":["name"]}`)
+		done <- text
+	}()
+	select {
+	case <-source.began:
+	case text := <-done:
+		t.Fatalf("it ended before it began: %s", text)
+	}
+	keys := apikey.NewService(apikey.Config{Prefix: fixturePrefix}, d.db, nil)
+	if _, err := keys.Revoke(t.Context(), audit.BySystem(), managed.Target{OrganizationID: d.own.ID, Ref: k.ID}); err != nil {
+		t.Fatal(err)
+	}
+	source.wait <- struct{}{}
+	if text := <-done; text != "name\r\naaa\r\nbbb\r\nccc\r\n" {
+		t.Errorf("it has %q", text)
+	}
+	entries, err := d.db.AuditEntries(t.Context(), audit.Filter{OrganizationID: d.own.ID, Action: "events.exported"})
+	if err != nil || len(entries) != 1 || entries[0].By.Actor.ID != k.ID {
+		t.Errorf("entries %+v, %v", entries, err)
 	}
 }
 

@@ -11,13 +11,15 @@ import (
 	"github.com/millrace/millrace/internal/tenant/managed"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/quota"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // Organizations are the operations of an organization, its members and its
 // invitations.
 type Organizations struct {
-	Service *org.Service
-	Quotas  *quota.Service
+	Service  *org.Service
+	Quotas   *quota.Service
+	Websites *website.Service // by whose names usage is asked for
 }
 
 // Resource returns the rows.

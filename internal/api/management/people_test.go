@@ -49,7 +49,7 @@ func newMailingHouse(t *testing.T, site httpkit.Site, mail session.Mailer) *fixt
 	deps.Sessions, deps.Passwords = management.Sessions{Service: sessions}, management.Passwords{Service: sessions}
 	deps.Accounts = management.Accounts{Service: sessions}
 	deps.Organizations = management.Organizations{
-		Service: organizations, Quotas: quota.NewService(quota.Config{}, d.db, d, nil),
+		Service: organizations, Quotas: quota.NewService(quota.Config{}, d.db, d, nil), Websites: deps.Websites.Service,
 	}
 	deps.Websites.Organizations = organizations
 	d.app = httpkit.New(httpkit.Config{Host: httpkit.Query, Site: site},

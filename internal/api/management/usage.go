@@ -44,7 +44,7 @@ type usageInput struct {
 	rpc.InOrganization
 
 	Month     string `json:"month,omitempty" maxLength:"7" doc:"A month in UTC such as 2026-11; without it the current one."`
-	WebsiteID string `json:"websiteId,omitempty" maxLength:"64" doc:"Counts this website alone; the organization's id stands for events of no website."`
+	WebsiteID string `json:"websiteId,omitempty" maxLength:"64" doc:"Counts this website alone, by its id or client id, a deleted one by its id; the organization's id stands for events of no website."`
 }
 
 type usageBody struct {
@@ -79,7 +79,11 @@ func (o *Organizations) monthOf(ctx context.Context, call *rpc.Call, in *usageIn
 			return nil, err
 		}
 	}
-	r, err := o.Quotas.Report(ctx, call.OrganizationID(), in.WebsiteID, month)
+	owner, err := websiteNamed(ctx, o.Websites, call, in.WebsiteID)
+	if err != nil {
+		return nil, err
+	}
+	r, err := o.Quotas.Report(ctx, call.OrganizationID(), owner, month)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,8 @@ func (d *fixture) Cells(_ context.Context, organizationID, ownerID string, month
 	start, _ := month.Bounds()
 	var cells []quota.Cell
 	switch month {
+	case "2026-02": // of whom it is asked for
+		return []quota.Cell{{OwnerID: ownerID, Day: start, Events: 7}}, nil
 	case "2026-04":
 		return nil, errors.New("no server")
 	case "2026-03":
@@ -86,6 +88,12 @@ func TestUsageOfAMonthIsByDayAndWebsite(t *testing.T) {
 	if one := do[usage](d, ann.token, "organization/usage",
 		`{"month":"2026-03","websiteId":"web_101"}`); one.Events != 100 || len(one.Websites) != 1 {
 		t.Errorf("one website: %+v", one)
+	}
+	w := do[site](d, ann.token, "websites/create", shop)
+	w = do[site](d, ann.token, "websites/rotateClientId", `{"id":"`+w.ID+`"}`) // else it is its id
+	if one := do[usage](d, ann.token, "organization/usage",
+		`{"month":"2026-02","websiteId":"`+w.ClientID+`"}`); len(one.Websites) != 1 || *one.Websites[0].WebsiteID != w.ID {
+		t.Errorf("a website by its client id: %+v", one)
 	}
 	month := quota.MonthOf(time.Now()) // which midnight may make the last one
 	if none := do[usage](d, ann.token, "organization/usage", `{}`); none.Month != string(month) &&

@@ -2,6 +2,7 @@ package management
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/millrace/millrace/internal/api/rpc"
@@ -248,6 +249,23 @@ func (s *Websites) told(w *website.Website, err error) (*websiteBody, error) {
 		return nil, err
 	}
 	return s.body(w, time.Now()), nil
+}
+
+// websiteNamed returns the id of the organization's website that has ref for its id or client
+// id; ref itself where none has it, as it may be the id of one that is deleted.
+func websiteNamed(ctx context.Context, websites *website.Service, call *rpc.Call, ref string) (string, error) {
+	if ref == "" {
+		return "", nil
+	}
+	w, err := websites.Get(ctx,
+		managed.Target{OrganizationID: call.OrganizationID(), Only: call.Principal.WebsiteID, Ref: ref})
+	if errors.Is(err, website.ErrNotFound) {
+		return ref, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return w.ID, nil
 }
 
 func (in *WebsiteRef) target(call *rpc.Call) managed.Target {

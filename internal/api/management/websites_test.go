@@ -129,6 +129,7 @@ func TestWhatIsWrongWithAWebsiteIsSaidByField(t *testing.T) {
 		{`{"name":"n","domain":"` + long + `"}`, "domain"},
 		{`{"name":"n","domain":"a.example","timezone":"Mars/Base"}`, "timezone"},
 		{`{"name":"n","domain":"a.example","timezone":"Local"}`, "timezone"},
+		{`{"name":"n","domain":"a.example","timezone":"Factory"}`, "timezone"},
 		{`{"name":"n","domain":"a.example","timezone":"../etc/passwd"}`, "timezone"},
 		{`{"name":"n","domain":"a.example","settings":{"allowedOrigins":["https://"]}}`, "settings.allowedOrigins[0]"},
 		{`{"name":"n","domain":"a.example","settings":{"allowedOrigins":["*"]}}`, "settings.allowedOrigins[0]"},

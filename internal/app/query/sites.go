@@ -29,6 +29,7 @@ func withSites(deps management.Deps, s config.Settings, db *store.Store, passwor
 	deps.Websites = management.Websites{
 		Service: websites, Organizations: deps.Organizations.Service, IngestURL: s.Ingest.BaseURL(),
 	}
+	deps.Organizations.Websites = websites
 	deps.Profiles = management.Profiles{Service: erasure.NewService(db, nil), Websites: websites}
 	deps.APIKeys = management.APIKeys{Service: keys, Websites: websites}
 	deps.Links = management.Links{Service: link.NewService(

@@ -150,6 +150,11 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 			t.Error("a key of the website is there still")
 		}
 		entries, err := s.AuditEntries(t.Context(),
+			audit.Filter{OrganizationID: w.OrganizationID, ResourceID: key.ID, Action: "apikey.revoked"})
+		if err != nil || len(entries) != 1 || entries[0].By.Actor != audit.BySystem().Actor {
+			t.Errorf("entries of the key: %+v, %v", entries, err)
+		}
+		entries, err = s.AuditEntries(t.Context(),
 			audit.Filter{OrganizationID: w.OrganizationID, ResourceID: w.ID, Action: "website.purged"})
 		if err != nil || len(entries) != 1 || entries[0].ResourceName != w.Name {
 			t.Errorf("entries of the audit: %+v, %v", entries, err)

@@ -27,7 +27,9 @@ import (
 const Apart = "redis.url is empty: each process limits by itself, so that all of them together admit more than the " +
 	"limits"
 
-// overtime is how much longer a lease is than the longest request.
+// overtime is how much longer a lease is than the longest request. An export whose response has
+// begun takes longer still: from then on other processes do not count it. A lease of its length
+// would hold the places of a process that died for half an hour.
 const overtime = 10 * time.Second
 
 // firstSalt bounds how long a start waits for the salt of addresses.
