@@ -26,7 +26,7 @@ async function bundle(entry, name, banner, define = {}) {
     banner: { js: banner },
     define,
     // Names of fields that are ours alone and need not be legible.
-    mangleProps: /^(batch|exits|flag|items|onExit|poke|report|room|safe|session|skip|start|stop|wait)$/,
+    mangleProps: /^(batch|exits|flag|items|loadedPage|onExit|page|poke|report|room|safe|session|skip|start|stop|wait)$/,
     mangleCache,
     write: false,
   });

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -279,6 +280,33 @@ func TestTheEndOfAPageIsToldByWhateverOutlivesIt(t *testing.T) {
 	}
 }
 
+// Whatever the host would respond, nobody is left to read it.
+func TestTheEndOfAPageThatWasNotAnsweredIsSentByTheNextPage(t *testing.T) {
+	t.Parallel()
+	host := newRecorder(t)
+	exits := func() []request {
+		return slices.DeleteFunc(host.all(), func(r request) bool {
+			return !strings.Contains(fmt.Sprint(r.items), "name:page_exit")
+		})
+	}
+	shop := newSite(t, host.tag(""))
+	v := newVisitor(t)
+	v.open(shop.url + "/")
+	eventually(t, 1, func() []item { return host.pages("screen_view") })
+	v.run(`millrace.flush()`) // the view was answered
+	host.respondWith(func(request) (int, string) { return silence, "" })
+	v.open(shop.url + "/next")
+	testkit.Eventually(t, within, func() error {
+		if n := len(exits()); n < 2 {
+			return fmt.Errorf("the exit was sent %d times", n)
+		}
+		return nil
+	})
+	if exits := host.pages("page_exit"); len(exits) != 1 {
+		t.Errorf("exits with ids of their own: %v", exits)
+	}
+}
+
 func TestAPageWhoseStorageIsBlockedIsCountedAllTheSame(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
@@ -306,7 +334,8 @@ func TestTwoTagsOfOneWebsiteCountOnce(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
 	tag := host.tag("")
-	shop := newSite(t, tag+tag+strings.Replace(tag, "web_1", "web_2", 1))
+	other := strings.NewReplacer("web_1", "web_2", "tracker.js", "tracker.js?globals=second").Replace(tag)
+	shop := newSite(t, strings.ReplaceAll(tag+tag+other, "async ", "")) // in this order
 	v := newVisitor(t)
 	v.open(shop.url + "/")
 	testkit.Eventually(t, within, func() error {
@@ -322,5 +351,8 @@ func TestTwoTagsOfOneWebsiteCountOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int{"client_id=web_1": 1, "client_id=web_2": 1}, byClient); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if ids := get[string](v, `[millrace.clientId, window.second?.clientId].join()`); ids != "web_1,web_2" {
+		t.Errorf("the names are those of %s", ids)
 	}
 }

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,12 @@ func TestLinksToElsewhereAreToldHoweverTheyAreFollowed(t *testing.T) {
 	v.run(`addEventListener("click", (e) => e.preventDefault()); addEventListener("auxclick", (e) => e.preventDefault())`)
 	for _, follow := range []func(){
 		func() { v.click("#inside") }, func() { v.click("#www") }, func() { v.click("#mail") }, func() { v.click("#plain") },
-		func() { v.click("#out") }, func() { v.middle("#out") }, func() { v.press("#out") }, func() { v.click("#file") },
+		func() { v.click("#out") }, func() { v.middle("#out") }, func() { v.press("#out") },
+		func() {
+			// Such as a link to another site of the owner.
+			v.run(`document.querySelector("#file").search = "?anonId=` + handedAnon + `&v=2&sessionId=` + handedSession + `"`)
+			v.click("#file")
+		},
 	} {
 		follow()
 	}
@@ -44,7 +50,7 @@ func TestLinksToElsewhereAreToldHoweverTheyAreFollowed(t *testing.T) {
 			"properties": item{},
 		}
 		if i == 3 {
-			want["href"], want["text"] = "http://files.example.net:1/list.pdf", "list"
+			want["href"], want["text"] = "http://files.example.net:1/list.pdf?v=2", "list"
 		}
 		if diff := cmp.Diff(want, only(e, "type", "href", "text", "path", "properties")); diff != "" {
 			t.Errorf("link %d (-want +got):\n%s", i, diff)
@@ -115,16 +121,21 @@ func TestEventsOfThePagesOwnMaking(t *testing.T) {
 func TestErrorsOfThePageAreToldOnceAndNobodyElses(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
-	shop := newSite(t, host.tag(`data-track-errors data-mask-patterns="/orders/*"`))
+	shop := newSite(t, host.tag(`data-track-errors data-mask-patterns="/orders/*" data-skip-patterns="/admin/**"`))
 	v := newVisitor(t)
-	v.open(shop.url + "/orders/7")
+	v.open(shop.url + "/orders/7?anonId=" + handedAnon + "&sessionId=" + handedSession)
 	eventually(t, 1, func() []item { return host.pages("screen_view") })
 	v.run(`(() => {
+		const again = () => dispatchEvent(new ErrorEvent("error", {message: "again", filename: "a.js"}));
+		const {href} = location;
+		history.pushState({}, "", "/admin/secret"); again(); // nothing of it
+		history.pushState({}, "", href); again();
 		// Scripts of the page itself, whose address is the page's.
 		const text = 'setTimeout(() => { throw new TypeError("broken"); }, 0) //# sourceURL=' + location.href;
 		for (let i = 0; i < 3; i++) document.body.append(Object.assign(document.createElement("script"), {text}));
 		Promise.reject(new RangeError("too far"));
 		Promise.reject("a text");
+		const ring = {}; ring.ring = ring; Promise.reject(ring); Promise.reject({code: 7});
 		const say = (message, filename) => dispatchEvent(new ErrorEvent("error", {message, filename, error: new Error(message)}));
 		say("Script error.", ""); say("theirs", "chrome-extension://abc/x.js"); say("ResizeObserver loop completed", "");
 		document.body.append(Object.assign(new Image(), {src: "http://nowhere.example.net:1/"}));
@@ -132,13 +143,14 @@ func TestErrorsOfThePageAreToldOnceAndNobodyElses(t *testing.T) {
 	})()`)
 	v.run(`millrace.flush()`)
 	var got []item
-	for _, e := range eventually(t, 3, func() []item { return host.events("/errors") }) {
-		stack := "broken\n    at " + shop.url + "/orders/*:1:"
-		if e["errorType"] == "TypeError" &&
-			(e["lineno"] != 1.0 || e["filename"] != shop.url+"/orders/*" || !strings.Contains(fmt.Sprint(e["stack"]), stack)) {
-			t.Errorf("error %v, want a stack with %s", e, stack)
+	for _, e := range eventually(t, 6, func() []item { return host.events("/errors") }) {
+		address := shop.url + "/orders/*?anonId=anon_*&sessionId=sess_*"
+		if e["errorType"] == "TypeError" && (e["lineno"] != 1.0 || e["filename"] != address ||
+			!strings.Contains(fmt.Sprint(e["stack"]), "broken\n    at "+address+":1:")) {
+			t.Errorf("error %v, want it at %s", e, address)
 		}
-		if strings.Contains(fmt.Sprint(e), "orders/7") {
+		if text := fmt.Sprint(e["filename"], e["stack"], e["path"]); strings.Contains(text, "orders/7") ||
+			strings.Contains(text, "11111111") {
 			t.Errorf("the page's address is not masked: %v", e)
 		}
 		got = append(got, only(e, "message", "errorType", "path"))
@@ -147,8 +159,11 @@ func TestErrorsOfThePageAreToldOnceAndNobodyElses(t *testing.T) {
 		func(a, b item) int { return strings.Compare(fmt.Sprint(a["message"]), fmt.Sprint(b["message"])) })
 	want := []item{
 		{"message": "Uncaught TypeError: broken", "errorType": "TypeError", "path": shop.url + "/orders/*"},
+		{"message": "[object Object]", "errorType": "UnhandledRejection", "path": shop.url + "/orders/*"},
 		{"message": "a text", "errorType": "UnhandledRejection", "path": shop.url + "/orders/*"},
+		{"message": "again", "errorType": "Error", "path": shop.url + "/orders/*"},
 		{"message": "too far", "errorType": "RangeError", "path": shop.url + "/orders/*"},
+		{"message": `{"code":7}`, "errorType": "UnhandledRejection", "path": shop.url + "/orders/*"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
@@ -223,63 +238,42 @@ func TestVitalsAndEngagementAreMeasuredByTheSecondFile(t *testing.T) {
 	}
 }
 
-func TestWhoSignsInIsToldOnceAndStaysWithEveryEvent(t *testing.T) {
+// The second file is loaded with a page of which nothing is sent.
+func TestEngagementIsThatOfEachPageOfAnApplication(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
-	shop := newSite(t, host.tag(`data-anonymize-visitor-ids="auto"`))
+	shop := newSite(t, host.tag(`data-track-engagement data-skip-patterns="/admin/**"`))
 	v := newVisitor(t)
-	v.open(shop.url + "/")
-	eventually(t, 1, func() []item { return host.pages("screen_view") })
-	v.run(
-		`millrace.identify("user 1", {plan: "pro"}); millrace.identify("user 1", {plan: "pro"}); millrace.track("bought")`)
-	v.run(`millrace.setTraits({plan: null})`)
-	identities := eventually(t, 2, func() []item { return host.events("/identify") })
-	visitor := host.pages("screen_view")[0]["anonymousId"]
-	for i, traits := range []item{{"plan": "pro"}, {"plan": nil}} {
-		want := item{
-			"profileId": "user 1", "anonymousId": visitor, "traits": traits, "websiteId": "web_1", "anonymizeVisitorIds": "auto",
+	v.atStart(`document.addEventListener("load", (e) => { if (/extra/.test(e.target.src)) window.measuring = true; }, true)`)
+	v.open(shop.url + "/admin/start")
+	testkit.Eventually(t, within, func() error {
+		if !get[bool](v, `window.measuring === true`) {
+			return errors.New("the second file is not there")
 		}
-		if diff := cmp.Diff(want,
-			only(identities[i], "profileId", "anonymousId", "traits", "websiteId", "anonymizeVisitorIds")); diff != "" {
-			t.Errorf("identity %d (-want +got):\n%s", i, diff)
+		return nil
+	})
+	for _, step := range []struct {
+		path   string
+		clicks int
+	}{{"/a", 1}, {"/admin/secret", 2}, {"/b", 0}, {"/c", 3}} {
+		v.run(`history.pushState({}, "", "` + step.path + `")`)
+		for range step.clicks {
+			v.click("#plain")
 		}
 	}
-	v.open(shop.url + "/again")
-	view := eventually(t, 2, func() []item { return host.pages("screen_view") })[1]
-	if bought := eventually(t, 1, func() []item { return host.events("/track") })[0]; view["profileId"] != "user 1" ||
-		bought["profileId"] != "user 1" || get[string](v, `millrace.getProfileId()`) != "user 1" {
-		t.Errorf("who signed in is not with %v and %v", view, bought)
+	v.lookAway()
+	records := eventually(t, 3, func() []item { return host.events("/engagement") })
+	for i, want := range []item{
+		{"path": shop.url + "/a", "clickCount": 1.0}, {"path": shop.url + "/b"},
+		{"path": shop.url + "/c", "clickCount": 3.0},
+	} {
+		if diff := cmp.Diff(want, only(records[i], "path", "clickCount")); diff != "" {
+			t.Errorf("record %d (-want +got):\n%s", i, diff)
+		}
 	}
-	v.run(`millrace.clearProfile(); millrace.track("signed out")`)
-	v.run(`millrace.clear(); millrace.track("somebody else")`)
-	v.run(`millrace.flush()`)
-	events := eventually(t, 3, func() []item { return host.events("/track") })
-	if events[1]["profileId"] != nil || events[1]["anonymousId"] != visitor {
-		t.Errorf("after clearProfile: %v", events[1])
-	}
-	if events[2]["anonymousId"] == visitor || events[2]["sessionId"] == events[1]["sessionId"] {
-		t.Errorf("after clear: %v", events[2])
-	}
-}
-
-func TestAVisitorIsHandedOverByAnotherSiteOfTheOwner(t *testing.T) {
-	t.Parallel()
-	const anon, session = "anon_11111111-2222-4333-8444-555555555555", "sess_11111111-2222-4333-8444-666666666666"
-	host := newRecorder(t)
-	shop := newSite(t, host.tag(""))
-	v := newVisitor(t)
-	v.open(shop.url + "/?anonId=" + anon + "&sessionId=" + session + "&q=1")
-	e := eventually(t, 1, func() []item { return host.pages("screen_view") })[0]
-	if e["anonymousId"] != anon || e["sessionId"] != session || e["path"] != shop.url+"/?q=1" {
-		t.Errorf("handed over: %v", e)
-	}
-	if ids := get[map[string]string](v, `millrace.getTrackingIds()`); ids["anonId"] != anon ||
-		ids["sessionId"] != session {
-		t.Errorf("ids to hand on: %v", ids)
-	}
-	v.open(shop.url + "/?anonId=anon_x&sessionId=" + strings.ToUpper(session))
-	again := eventually(t, 2, func() []item { return host.pages("screen_view") })[1]
-	if again["anonymousId"] != anon || again["sessionId"] != session {
-		t.Errorf("what is no id was taken: %v", again)
+	for i, exit := range eventually(t, 3, func() []item { return host.pages("page_exit") }) {
+		if exit["path"] != records[i]["path"] || exit["sessionId"] != records[i]["sessionId"] {
+			t.Errorf("exit %v, record %v", exit, records[i])
+		}
 	}
 }

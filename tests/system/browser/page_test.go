@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -92,65 +91,21 @@ func TestAnAppFromWhichAVisitorComesIsToldOf(t *testing.T) {
 	}
 }
 
-func TestTheCampaignAndTheVisitorStayForTheSession(t *testing.T) {
-	t.Parallel()
-	host := newRecorder(t)
-	shop := newSite(t, host.tag(""))
-	v := newVisitor(t)
-	v.open(shop.url + "/?utm_source=news")
-	eventually(t, 1, func() []item { return host.pages("screen_view") })
-	v.follow("#inside")
-	views := eventually(t, 2, func() []item { return host.pages("screen_view") })
-	for _, field := range []string{"anonymousId", "sessionId", "utm_source", "sessionStartTime"} {
-		if views[0][field] != views[1][field] || views[1][field] == nil {
-			t.Errorf("%s was %v and is %v", field, views[0][field], views[1][field])
-		}
-	}
-	if want := shop.url + "/?utm_source=news"; views[1]["referrer"] != want {
-		t.Errorf("the referrer is %v, want %s", views[1]["referrer"], want)
-	}
-	// Somebody who comes back after half an hour is on a new visit.
-	v.run(`sessionStorage.did_session_timestamp = Date.now() - 1800001`)
-	v.click("#plain")
-	again := eventually(t, 3, func() []item { return host.pages("screen_view") })[2]
-	if again["sessionId"] == views[0]["sessionId"] || again["anonymousId"] != views[0]["anonymousId"] ||
-		again["utm_source"] != nil {
-		t.Errorf("after half an hour: %v", again)
-	}
-	exits := eventually(t, 2, func() []item { return host.pages("page_exit") })
-	if exits[1]["sessionId"] != views[1]["sessionId"] {
-		t.Errorf("the old visit ends in session %v", exits[1]["sessionId"])
-	}
-}
-
-func TestTheTagSaysAfterHowLongASessionIsOver(t *testing.T) {
-	t.Parallel()
-	host := newRecorder(t)
-	shop := newSite(t, host.tag(`data-session-timeout-minutes="60"`))
-	v := newVisitor(t)
-	v.open(shop.url)
-	first := eventually(t, 1, func() []item { return host.pages("screen_view") })[0]
-	returns := func(minutes string) string {
-		v.run(`sessionStorage.did_session_timestamp = Date.now() - ` + minutes + ` * 60000`)
-		v.click("#plain")
-		return get[string](v, "sessionStorage.did_session")
-	}
-	if session := returns("59"); session != first["sessionId"] {
-		t.Errorf("after 59 minutes of 60 session %v goes on as %s", first["sessionId"], session)
-	}
-	session := returns("60.001")
-	if session == first["sessionId"] {
-		t.Error("after 60 minutes the session goes on")
-	}
-	if again := eventually(t, 2, func() []item { return host.pages("screen_view") })[1]; again["sessionId"] != session {
-		t.Errorf("the view after 60 minutes is of session %v, not %s", again["sessionId"], session)
-	}
-}
-
 func TestThePagesOfAnApplicationAreViewsAndEachIsLeft(t *testing.T) {
 	t.Parallel()
-	host := newRecorder(t)
-	shop := newSite(t, host.tag(`data-mask-patterns='["/users/*"]' data-skip-patterns="/admin/**"`))
+	for name, batching := range map[string]string{"together": `"60000"`, "at once": `"200" data-enable-batching="false"`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			host := newRecorder(t)
+			tag := host.tag(`data-mask-patterns='["/users/*"]' data-skip-patterns="/admin/**"`)
+			testPagesOfAnApplication(t, host, strings.Replace(tag, `"200"`, batching, 1))
+		})
+	}
+}
+
+func testPagesOfAnApplication(t *testing.T, host *recorder, tag string) {
+	t.Helper()
+	shop := newSite(t, tag)
 	v := newVisitor(t)
 	v.open(shop.url + "/?tall")
 	for _, step := range []string{
@@ -171,12 +126,14 @@ func TestThePagesOfAnApplicationAreViewsAndEachIsLeft(t *testing.T) {
 	views := eventually(t, 6, func() []item { return host.pages("screen_view") })
 	got := make([]string, 0, len(views))
 	for _, e := range views {
-		got = append(got,
-			strings.TrimPrefix(fmt.Sprint(e["path"]), shop.url)+" from "+strings.TrimPrefix(fmt.Sprint(e["referrer"]), shop.url))
+		got = append(got, strings.ReplaceAll(fmt.Sprint(e["title"], ": ", e["path"], " from ", e["referrer"]), shop.url, ""))
 	}
 	want := []string{
-		"/?tall from direct", "/one from /?tall", "/one?page=2 from /one", "/users/* from /one?page=2",
-		"/two from /admin/secret", "/users/* from /two",
+		"Page /: /?tall from direct", "One: /one from /?tall", "One: /one?page=2 from /one",
+		"User: /users/* from /one?page=2", "Two: /two from /", "Two: /users/* from /two",
+	}
+	if ms, _ := views[0]["ttfb"].(float64); ms <= 0 || views[1]["ttfb"] != nil {
+		t.Errorf("loading took %v, and then %v", views[0]["ttfb"], views[1]["ttfb"])
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("views (-want +got):\n%s", diff)
@@ -211,19 +168,33 @@ func TestRoutesBehindAHashArePagesWhereAskedFor(t *testing.T) {
 func TestAPageFromTheBrowsersCacheIsAViewAgain(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
-	shop := newSite(t, host.tag(""))
+	shop := newSite(t, host.tag(`data-track-web-vitals`))
 	v := newVisitor(t)
+	v.atStart(`addEventListener("pageshow", (e) => { window.shown = e.persisted + location.pathname; });
+		// Whoever goes forward comes back after half an hour.
+		addEventListener("visibilitychange", () => {
+			if (!document.hidden && location.pathname === "/second") sessionStorage.did_session_timestamp = 1;
+		}, true)`)
+	cached := func(path string) {
+		t.Helper()
+		testkit.Eventually(t, within, func() error {
+			if shown := get[string](v, "String(window.shown)"); shown != "true"+path {
+				return fmt.Errorf("shown, and whether from the cache: %s", shown)
+			}
+			return nil
+		})
+	}
 	v.open(shop.url + "/first")
-	v.run(`addEventListener("pageshow", (e) => { window.cached = e.persisted; })`)
-	v.open(shop.url + "/second")
-	eventually(t, 2, func() []item { return host.pages("screen_view") })
-	v.back()
 	testkit.Eventually(t, within, func() error {
-		if !get[bool](v, "window.cached === true") {
-			return errors.New("the page did not come from the cache")
+		if vitals := host.events("/vitals"); !strings.Contains(fmt.Sprint(vitals), "FPS") {
+			return fmt.Errorf("nothing was measured yet: %v", vitals)
 		}
 		return nil
 	})
+	v.open(shop.url + "/second")
+	eventually(t, 2, func() []item { return host.pages("screen_view") })
+	v.back()
+	cached("/first")
 	views := eventually(t, 3, func() []item { return host.pages("screen_view") })
 	if views[2]["path"] != shop.url+"/first" || views[2]["sessionId"] != views[0]["sessionId"] ||
 		views[2]["eventId"] == views[0]["eventId"] {
@@ -232,6 +203,20 @@ func TestAPageFromTheBrowsersCacheIsAViewAgain(t *testing.T) {
 	exits := eventually(t, 2, func() []item { return host.pages("page_exit") })
 	if exits[0]["path"] != views[0]["path"] || exits[1]["path"] != views[1]["path"] {
 		t.Errorf("exits %v", exits)
+	}
+	v.run(`setTimeout(() => history.forward(), 0)`) // a new session has one view
+	cached("/second")
+	views = eventually(t, 4, func() []item { return host.pages("screen_view") })
+	if views[3]["path"] != shop.url+"/second" || views[3]["sessionId"] == views[2]["sessionId"] {
+		t.Errorf("forward again: %v", views[3])
+	}
+	told := map[string]bool{}
+	for _, vital := range host.events("/vitals") {
+		of := fmt.Sprint(vital["metricName"], " of ", vital["path"])
+		if told[of] {
+			t.Errorf("told again: %s", of)
+		}
+		told[of] = true
 	}
 }
 

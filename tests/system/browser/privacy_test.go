@@ -2,6 +2,7 @@ package browser
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -62,6 +63,37 @@ func TestNothingIsSentOrStoredAfterAnOptOut(t *testing.T) {
 	if view["path"] != shop.url+"/again" {
 		t.Errorf("after an opt-in: %v", view)
 	}
+	// What was seen until the opt-out, and in between, is not told by the next view.
+	v.run(`millrace.optOut(); millrace.optIn()`)
+	eventually(t, 3, func() []item { return host.pages("screen_view") })
+	if exits := host.pages("page_exit"); len(exits) != 0 {
+		t.Errorf("told of the time before an opt-out: %v", exits)
+	}
+}
+
+func TestAnOptOutForgetsWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	host := newRecorder(t)
+	shop := newSite(t, host.tag(`data-initial-retry-delay="50"`))
+	v := newVisitor(t)
+	v.open(shop.url + "/")
+	eventually(t, 1, func() []item { return host.pages("screen_view") })
+	v.run(`millrace.flush()`)
+	before, rejected := len(host.all()), false
+	host.respondWith(func(request) (int, string) {
+		if !rejected {
+			rejected = true
+			return http.StatusServiceUnavailable, ""
+		}
+		return silence, ""
+	})
+	v.run(`millrace.track("event"); void millrace.flush()`)
+	eventually(t, before+2, host.all) // nobody knows whether the second came through
+	v.run(`millrace.optOut()`)
+	v.lookAway()
+	if keys := v.stored(); keys != "millrace_opt_out" {
+		t.Errorf("stored after an opt-out: %s", keys)
+	}
 }
 
 func TestAnOptOutFromAnotherTrackerIsRespectedUnderItsName(t *testing.T) {
@@ -82,18 +114,21 @@ func TestSwitchesAndSignals(t *testing.T) {
 	t.Parallel()
 	const dnt, gpc = `Object.defineProperty(navigator, "doNotTrack", {value: "1"})`,
 		`Object.defineProperty(navigator, "globalPrivacyControl", {value: true})`
+	// What a page that is counted could not send yet.
+	const kept = `if (location.protocol === "http:") localStorage["did_queue.web_1.earlier"] = "[]"`
 	for name, tc := range map[string]struct {
 		attributes, signal string
 		counted            bool
+		stored             string
 	}{
-		"disabled":                        {`data-disabled`, ``, false},
-		"nobody is sampled":               {`data-sampling-rate="0"`, ``, false},
-		"everybody is sampled":            {`data-sampling-rate="1"`, ``, true},
-		"Do Not Track, respected":         {`data-respect-dnt`, dnt, false},
-		"Do Not Track, not respected":     {``, dnt, true},
-		"Global Privacy Control":          {`data-respect-gpc`, gpc, false},
-		"Global Privacy Control, ignored": {`data-respect-gpc="false"`, gpc, true},
-		"no signal":                       {`data-respect-dnt data-respect-gpc`, ``, true},
+		"disabled":                        {`data-disabled`, kept, false, "did_queue.web_1.earlier"},
+		"nobody is sampled":               {`data-sampling-rate="0"`, ``, false, ""},
+		"everybody is sampled":            {`data-sampling-rate="1"`, ``, true, ""},
+		"Do Not Track, respected":         {`data-respect-dnt`, dnt, false, ""},
+		"Do Not Track, not respected":     {``, dnt, true, ""},
+		"Global Privacy Control":          {`data-respect-gpc`, gpc, false, ""},
+		"Global Privacy Control, ignored": {`data-respect-gpc="false"`, gpc, true, ""},
+		"no signal":                       {`data-respect-dnt data-respect-gpc`, ``, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,24 +146,29 @@ func TestSwitchesAndSignals(t *testing.T) {
 			if all := host.all(); len(all) != 0 {
 				t.Errorf("sent: %v", all)
 			}
-			if keys := v.stored(); tc.signal != "" && keys != "" {
-				t.Errorf("stored: %s", keys)
+			if keys := v.stored(); tc.signal != "" && keys != tc.stored {
+				t.Errorf("stored: %q, want %q", keys, tc.stored)
 			}
 		})
 	}
 }
 
 // What a counted session could not send is sent by the next page, also where that one
-// belongs to a session which is not counted.
+// belongs to a session which is not counted; what had probably arrived, only for as long as
+// the host knows its id.
 func TestAPageThatIsNotSampledSendsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	host := newRecorder(t)
 	shop := newSite(t, host.tag(`data-sampling-rate="0"`))
 	v := newVisitor(t)
 	v.atStart(`if (location.protocol === "http:") localStorage["did_queue.web_1.earlier"] ??=
-		JSON.stringify([{k: "custom", t: Date.now(), e: {name: "left", eventId: "earlier"}}])`)
+		JSON.stringify([
+			{k: "track", t: Date.now() - 40 * 60000, e: {name: "left", eventId: "earlier"}},
+			{k: "track", t: Date.now() - 20 * 60000, s: true, e: {name: "under way", eventId: "later"}},
+			{k: "track", t: Date.now() - 40 * 60000, s: true, e: {name: "long under way", eventId: "known"}},
+		])`)
 	v.open(shop.url + "/")
-	eventually(t, 1, func() []item { return host.events("/track") })
+	eventually(t, 2, func() []item { return host.events("/track") })
 	if views := host.pages("screen_view"); len(views) != 0 {
 		t.Errorf("sent: %v", views)
 	}

@@ -1,24 +1,32 @@
 // Addresses of pages as they are sent.
 import { flag, list } from "./context.ts";
-import { mask } from "./pattern.ts";
+import { maxText } from "./event.ts";
+import { mask, matches } from "./pattern.ts";
 import { handoverParameters } from "./visitor.ts";
 
-const maxLength = 2048;
-
-/**
- * The address without what must not be stored: ids of visitors, what the owner masks
- * and, unless it names the page, the part behind "#".
- */
-export function clean(address: string): string {
-  const url = new URL(address);
-  if (!flag("trackHashChanges")) url.hash = "";
+/** Takes ids of visitors out of an address. */
+export function stripIds(url: URL): URL {
   for (const name of handoverParameters) {
     // A query is written anew when it is changed, so only then.
     if (url.searchParams.has(name)) url.searchParams.delete(name);
   }
-  if (url.host === location.host) url.pathname = mask(list("maskPatterns"), url.pathname);
-  if (url.href.length > maxLength) url.search = url.hash = "";
-  return url.href.slice(0, maxLength);
+  return url;
+}
+
+/**
+ * The address without what must not be stored: ids of visitors, what the owner masks
+ * and, unless it names the page, the part behind "#". Of a page of which nothing is
+ * sent only the site is left.
+ */
+export function clean(address: string): string {
+  const url = stripIds(new URL(address));
+  if (!flag("trackHashChanges")) url.hash = "";
+  if (url.host === location.host) {
+    if (matches(list("skipPatterns"), url.pathname)) return url.origin + "/";
+    url.pathname = mask(list("maskPatterns"), url.pathname);
+  }
+  if (url.href.length > maxText) url.search = url.hash = "";
+  return url.href.slice(0, maxText);
 }
 
 /** What tells one page of a site from the next. */

@@ -3,15 +3,16 @@ import { clientId, collecting, names, setOptOut } from "./context.ts";
 import { custom } from "./custom.ts";
 import { clearGlobalProperties, setGlobalProperties } from "./event.ts";
 import { guard } from "./guard.ts";
-import { enter } from "./page.ts";
+import { end, enter } from "./page.ts";
 import { clearProfile, identify, setTraits } from "./profile.ts";
 import { drop, flush } from "./queue.ts";
-import { anonymousId, forgetVisitor, profileId, sessionId } from "./visitor.ts";
+import { anonymousId, forgetVisitor, profileId, touchSession } from "./visitor.ts";
 
 type Method = (...given: unknown[]) => unknown;
 
 /** Forgets who is here: whoever comes next on this machine is somebody else. */
 function clear(): void {
+  end("spa");
   clearProfile();
   clearGlobalProperties();
   forgetVisitor();
@@ -24,7 +25,7 @@ const methods: Record<string, Method> = {
   setTraits,
   clearProfile,
   getProfileId: profileId,
-  getTrackingIds: () => (collecting() ? { anonId: anonymousId(), sessionId: sessionId() } : null),
+  getTrackingIds: () => (collecting() ? { anonId: anonymousId(), sessionId: touchSession().id } : null),
   setGlobalProperties,
   clear,
   flush: () => flush(),
@@ -44,7 +45,8 @@ type Call = [string, ...unknown[]];
 
 interface Global {
   clientId?: string;
-  q?: Call[];
+  /** An array as long as there is no tracker; it is of the page's making, so perhaps something else. */
+  q?: { forEach?: Call[]["forEach"] };
 }
 
 const globals = window as unknown as Record<string, Global | undefined>;
@@ -52,7 +54,7 @@ const globals = window as unknown as Record<string, Global | undefined>;
 /** Whether another tag of this page counts for the same website already; if not, this one does from now on. */
 export function isTaken(): boolean {
   const mark = "millrace " + clientId;
-  const taken = !!globals[mark];
+  const taken = mark in globals;
   globals[mark] = {};
   return taken;
 }
@@ -63,8 +65,9 @@ export function install(): void {
   const api: Record<string, unknown> = { clientId, q: { push: call } };
   for (const [name, method] of Object.entries(methods)) api[name] = guard(method);
   for (const name of names) {
-    const early = globals[name]?.q;
-    if (!globals[name]?.clientId) globals[name] = api;
-    early?.forEach(call);
+    const { clientId: taken, q: early } = globals[name] ?? {};
+    if (taken) continue;
+    globals[name] = api;
+    early?.forEach?.(call);
   }
 }

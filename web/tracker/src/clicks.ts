@@ -1,11 +1,10 @@
 // Clicks that mean something: on links that lead to another site, and on elements that
 // the owner marked with data-track.
+import { stripIds } from "./address.ts";
 import { flag } from "./context.ts";
 import { custom } from "./custom.ts";
-import { collect, properties } from "./event.ts";
+import { collect, maxText, properties } from "./event.ts";
 import { listen } from "./guard.ts";
-
-const maxText = 2048;
 
 /** The innermost element of a click, also within shadow trees, that fits a selector. */
 function find(e: Event, selector: string): Element | undefined {
@@ -18,9 +17,9 @@ const site = (host: string): string => host.replace(/^www\./, "");
 function onLink(e: Event): void {
   const link = find(e, "a[href],area[href]");
   // Of links in SVG only the attribute is a text.
-  const href = link && new URL(link.getAttribute("href") ?? "", document.baseURI);
+  const href = link && stripIds(new URL(link.getAttribute("href") ?? "", document.baseURI));
   if (!href || !href.protocol.startsWith("http") || site(href.hostname) === site(location.hostname)) return;
-  collect("link", {
+  collect("", {
     type: "outgoing_link",
     href: href.href.slice(0, maxText),
     text: link.textContent.trim().slice(0, maxText),

@@ -3,14 +3,12 @@ import { setDebug } from "./guard.ts";
 import { fraction } from "./id.ts";
 import { readOptions } from "./options.ts";
 import { lasting } from "./storage.ts";
-import { sessionId, setSessionTimeout } from "./visitor.ts";
 
 /** A script that is a module, or is put together by a loader, is not the current one. */
 export const tag = (document.currentScript ?? document.querySelector("script[data-client-id]")) as HTMLScriptElement;
 
 export const [flag, amount, list, text] = readOptions(tag);
 setDebug(flag("debug"));
-setSessionTimeout(amount("sessionTimeoutMinutes", 0));
 
 export const clientId = text("clientId");
 
@@ -37,8 +35,8 @@ interface Signals {
   globalPrivacyControl?: boolean;
 }
 
-
-const refused =
+/** Whether the owner of the page, or a signal that the owner respects, wants nothing of this tag. */
+export const disabled =
   flag("disabled") ||
   !clientId ||
   (flag("respectDnt") && (navigator as Signals).doNotTrack === "1") ||
@@ -46,14 +44,13 @@ const refused =
 
 const samplingRate = amount("samplingRate", 1);
 
-/** Whether anything may be sent now. */
-export function sending(): boolean {
-  return !refused && !optedOut();
+/** Whether anything may be collected, stored and sent now. */
+export function collecting(): boolean {
+  return !disabled && !optedOut();
 }
 
-/** Whether anything may be collected now. */
-export function collecting(): boolean {
-  // A session is counted as a whole or not at all, so that those that are counted
-  // are complete.
-  return sending() && (samplingRate >= 1 || fraction(sessionId()) < samplingRate);
+/** Whether a session is counted: as a whole or not at all, so that those that are counted are complete. */
+export function isSampled(session: string): boolean {
+  // The id that another tracker made may be no number: it is counted.
+  return !(fraction(session) >= samplingRate);
 }

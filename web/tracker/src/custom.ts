@@ -5,7 +5,7 @@ import { clientId } from "./context.ts";
 /** Sends an event. Whether its name and its properties are within the limits is for the server to say. */
 export function custom(name: unknown, own?: unknown): void {
   if (typeof name !== "string" || !name) return;
-  collect("custom", {
+  collect("track", {
     name,
     properties: properties(own),
     websiteId: clientId,

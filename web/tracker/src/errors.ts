@@ -1,12 +1,11 @@
 // Errors that nobody caught. Each is sent once, and a page sends so many at most; what
 // extensions of the browser and scripts of other origins do is not the page's error.
 import { flag, list } from "./context.ts";
-import { collect } from "./event.ts";
-import { listen } from "./guard.ts";
+import { collect, maxText } from "./event.ts";
+import { guard, listen } from "./guard.ts";
 import { maskText } from "./pattern.ts";
 
 const maxErrors = 50;
-const maxMessage = 2048;
 const maxStack = 8192;
 
 const noise = /^(Script error\.?$|ResizeObserver loop )/;
@@ -26,22 +25,22 @@ function report(thrown: unknown, message: string, type: string, { filename = "",
   // Images and scripts that did not load say so without a message.
   if (!message || noise.test(message) || foreign.test(filename) || foreign.test(stack)) return;
   if (known.has(key) || known.size >= maxErrors) return;
-  known.add(key);
-  collect("error", {
-    message: message.slice(0, maxMessage),
+  const sent = collect("errors", {
+    message: message.slice(0, maxText),
     errorType: name,
-    filename: maskText(list("maskPatterns"), filename).slice(0, maxMessage),
+    filename: maskText(list("maskPatterns"), filename).slice(0, maxText),
     lineno,
     colno,
     stack: maskText(list("maskPatterns"), stack).slice(0, maxStack),
   });
+  if (sent) known.add(key);
 }
 
 /** A text for whatever was thrown. */
 function describe(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message || thrown.name;
-  // eslint-disable-next-line @typescript-eslint/no-base-to-string -- an object is the other case
-  return typeof thrown === "object" ? JSON.stringify(thrown) : String(thrown);
+  // eslint-disable-next-line @typescript-eslint/no-base-to-string -- of an object only where JSON has no text for it
+  return (typeof thrown === "object" ? guard(JSON.stringify)(thrown) : null) ?? String(thrown);
 }
 
 export function startErrors(): void {

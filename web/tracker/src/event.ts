@@ -1,5 +1,5 @@
 // Makes events: the fields that all of them have, and those of the page's own.
-import { collecting, text } from "./context.ts";
+import { collecting, isSampled, text } from "./context.ts";
 import { uuid } from "./id.ts";
 import { add, type Kind, type Payload } from "./queue.ts";
 import { anonymousId, profileId, touchSession, type Session } from "./visitor.ts";
@@ -11,6 +11,9 @@ export interface Page {
   /** The owner wants nothing of it. */
   skip?: boolean;
 }
+
+/** How many characters of a text are sent at most. */
+export const maxText = 2048;
 
 let globals: Payload = {};
 /** The page that is shown now. */
@@ -45,13 +48,15 @@ export function setPage(page: Page): void {
  */
 export function collect(kind: Kind, fields: Payload, page = current, session?: Session): Payload | undefined {
   if (!collecting() || page.skip) return undefined;
+  const { id } = session ?? touchSession();
+  if (!isSampled(id)) return undefined;
   const mode = text("anonymizeVisitorIds");
   const event = {
     eventId: uuid(),
     timestamp: Date.now(),
     path: page.path,
     anonymousId: anonymousId(),
-    sessionId: (session ?? touchSession()).id,
+    sessionId: id,
     // What is undefined is not sent.
     profileId: profileId() ?? undefined,
     anonymizeVisitorIds: mode ? (mode === "auto" ? mode : mode !== "false") : undefined,

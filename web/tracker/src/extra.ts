@@ -1,11 +1,10 @@
 // What not every page needs is in a second file, which is loaded when the page is at
 // rest and only where it is asked for.
 import { flag, tag } from "./context.ts";
-import { collect, current } from "./event.ts";
+import { collect, current, type Page } from "./event.ts";
 import { guard, listen } from "./guard.ts";
 import { setOnExit, type OnExit } from "./page.ts";
 import type { ReadFlag } from "./options.ts";
-import type { Kind, Payload } from "./queue.ts";
 
 declare const EXTRA_FILE: string;
 declare const EXTRA_INTEGRITY: string;
@@ -13,19 +12,17 @@ declare const EXTRA_INTEGRITY: string;
 /** What the second file finds at its script element. */
 export interface ExtraScript extends HTMLScriptElement {
   flag: ReadFlag;
-  /** Sends a record of the document, or of the page whose fields are given. */
-  report: (kind: Kind, fields: Payload) => void;
+  report: typeof collect;
+  /** The page that the document was loaded with. */
+  loadedPage: Page;
   onExit: (fn: OnExit) => void;
 }
 
 function load(): void {
-  // Vitals are those of the document, whatever page it shows by then.
-  const page = current;
   const script = Object.assign(document.createElement("script"), {
     flag,
-    report: (kind: Kind, fields: Payload) => {
-      collect(kind, fields, page);
-    },
+    report: collect,
+    loadedPage: current,
     onExit: setOnExit,
     src: new URL(EXTRA_FILE, tag.src).href,
     integrity: EXTRA_INTEGRITY,

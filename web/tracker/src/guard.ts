@@ -33,5 +33,7 @@ export function listen<E extends Event>(
   fn: (event: E) => void,
   first = true,
 ): void {
-  for (const type of types.split(" ")) target.addEventListener(type, guard(fn) as EventListener, first);
+  for (const type of types.split(" ")) {
+    target.addEventListener(type, guard(fn) as EventListener, { capture: first, passive: true });
+  }
 }

@@ -2,7 +2,7 @@
 // anybody yet.
 import { install, isTaken } from "./api.ts";
 import { startClicks } from "./clicks.ts";
-import { collecting } from "./context.ts";
+import { collecting, disabled } from "./context.ts";
 import { startErrors } from "./errors.ts";
 import { startExtra } from "./extra.ts";
 import { guard, listen } from "./guard.ts";
@@ -11,12 +11,14 @@ import { startQueue } from "./queue.ts";
 import { readAddress } from "./visitor.ts";
 
 function start(): void {
-  if (collecting()) readAddress();
-  startErrors();
-  startQueue();
-  startPages();
-  startClicks();
-  startExtra();
+  if (!disabled) {
+    if (collecting()) readAddress();
+    startErrors();
+    startQueue();
+    startPages();
+    startClicks();
+    startExtra();
+  }
   install();
 }
 

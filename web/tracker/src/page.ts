@@ -7,9 +7,9 @@ import { collect, properties, setPage, type Page } from "./event.ts";
 import { guard, listen } from "./guard.ts";
 import { uuid } from "./id.ts";
 import { matches } from "./pattern.ts";
-import { flush, isWaiting, onSend, type Payload } from "./queue.ts";
+import { flush, onSend, type Payload } from "./queue.ts";
 import { loading, surroundings } from "./timing.ts";
-import { campaign, sessionIsOver, sessionTimeout, touchSession, type Session } from "./visitor.ts";
+import { campaign, sessionTimeout, touchSession, type Session } from "./visitor.ts";
 
 /** Whoever does nothing for this long looks elsewhere, in milliseconds. */
 const attention = 15000;
@@ -22,8 +22,8 @@ interface View {
   exits: number;
 }
 
-/** What the second file does with the end of a stretch of time on a page. */
-export type OnExit = (how: string, exit: Payload) => void;
+/** What the second file does at the end of a stretch of time on a page; without an exit, nothing is told of it. */
+export type OnExit = (how: string, exit?: Payload) => void;
 
 let onExit: OnExit | undefined;
 
@@ -33,7 +33,9 @@ export function setOnExit(fn: OnExit): void {
 
 let view: View | undefined;
 let count = 0;
+/** The event of the view, and that of the document's first. */
 let event: Payload | undefined;
+let first: Payload | undefined;
 let interactions = 0;
 let depth = 0;
 let activeAt = 0;
@@ -43,6 +45,7 @@ const active = newClock(attention);
 /** Says that a page is looked at now; the one before it is left. */
 export function enter(own?: unknown): void {
   if (!collecting()) return;
+  complete();
   const referrer = view?.page.path ?? document.referrer;
   leave("spa");
   const now = Date.now();
@@ -50,12 +53,11 @@ export function enter(own?: unknown): void {
   const session = touchSession(now);
   view = { id: uuid(), page, session, exits: 0 };
   setPage(page);
-  activeAt = now;
-  if (!document.hidden) look(now);
+  look(now);
   interactions = depth = 0;
   measureDepth();
   // Besides pages there are apps: android-app: and ios-app:.
-  event = collect("page", {
+  event = collect("batch", {
     type: "track",
     name: "screen_view",
     sessionStartTime: session.start,
@@ -65,15 +67,18 @@ export function enter(own?: unknown): void {
     ...campaign(),
     properties: properties(own),
   });
+  if (count < 2) first = event;
 }
 
 /** Fills in what is known late: applications set the title after the address, and loading ends after the script ran. */
 function complete(): void {
-  if (event && isWaiting(event)) Object.assign(event, { title: document.title }, count === 1 && loading());
+  if (event) event.title = document.title;
+  if (first) Object.assign(first, loading());
 }
 
 function look(now: number): void {
   activeAt = now;
+  if (document.hidden) return;
   visible.poke(now);
   active.poke(now);
 }
@@ -81,35 +86,43 @@ function look(now: number): void {
 /**
  * Reports the stretch of time that ends now. A page that is hidden may never be seen
  * again, and nothing tells when it is closed then; so each stretch is reported when
- * it ends, with its own time, and those of a page add up. Only the first may be
- * shorter than a second.
+ * it ends, with its own time, and those of a page add up. Only the first is told
+ * when it is shorter than a second.
  */
 export function leave(how: "spa" | "hidden" | "unload"): void {
   if (!view) return;
   const now = Date.now();
   const seen = visible.stop(now);
   const used = active.stop(now);
-  if (view.exits > 0 && seen < 1000) return;
   // Whoever went away long ago left the page then.
   const at = Math.min(now, activeAt + sessionTimeout);
-  const exit = collect(
-    "page",
-    {
-      timestamp: at,
-      eventId: `exit_${view.id}${++view.exits > 1 ? `_${view.exits}` : ""}`,
-      type: "track",
-      name: "page_exit",
-      time_on_page: tenths(seen),
-      scroll_depth: depth,
-      interaction_count: interactions,
-      page_count: count,
-      properties: properties({ active_time: tenths(used) }),
-    },
-    view.page,
-    view.session,
-  );
-  if (exit) onExit?.(how, exit);
+  const exit =
+    view.exits > 0 && seen < 1000
+      ? undefined
+      : collect(
+          "batch",
+          {
+            timestamp: at,
+            eventId: `exit_${view.id}${++view.exits > 1 ? `_${view.exits}` : ""}`,
+            type: "track",
+            name: "page_exit",
+            time_on_page: tenths(seen),
+            scroll_depth: depth,
+            interaction_count: interactions,
+            page_count: count,
+            properties: properties({ active_time: tenths(used) }),
+          },
+          view.page,
+          view.session,
+        );
+  onExit?.(how, exit);
   interactions = 0;
+}
+
+/** Leaves the page for good: the next sign of life, if there is one, begins another view. */
+export function end(how: "spa" | "unload"): void {
+  leave(how);
+  view = undefined;
 }
 
 /** Seconds, to the tenth. */
@@ -121,13 +134,14 @@ function measureDepth(): void {
   depth = Math.max(depth, Math.min(100, Math.round(seen * 100)));
 }
 
-/** Takes a sign of life: after sessionTimeout without one it is a new visit, which begins with this page. */
+/**
+ * Takes a sign of life. A visit begins with a view of the page: this one's, after
+ * sessionTimeout without a sign, and one that an event of a timer has begun meanwhile.
+ */
 function alive(): void {
   if (!collecting()) return;
   const now = Date.now();
-  if (sessionIsOver(now)) enter();
-  // The storage need not be written for every step of a scroll.
-  else if (now - activeAt > 5000) touchSession(now);
+  if (touchSession(now).id !== view?.session.id) enter();
   look(now);
 }
 
@@ -150,11 +164,6 @@ function watch(name: "pushState" | "replaceState"): void {
   };
 }
 
-function hide(how: "hidden" | "unload"): void {
-  leave(how);
-  void flush(true);
-}
-
 export function startPages(): void {
   onSend(complete);
   watch("pushState");
@@ -164,26 +173,23 @@ export function startPages(): void {
   });
   // After all other listeners, such as those of the second file, whose last values go along.
   listen(window, "visibilitychange", () => {
-    if (document.hidden) hide("hidden");
-    else alive();
+    if (document.hidden) {
+      leave("hidden");
+      void flush(true);
+    } else alive();
   }, false);
   listen(window, "pagehide", () => {
-    hide("unload");
+    end("unload");
+    void flush(true);
   }, false);
-  listen<PageTransitionEvent>(window, "pageshow", (e) => {
-    if (!e.persisted) return;
-    // Back from the cache: the same document, but looked at anew.
-    view = undefined;
-    enter();
-  });
+  // From the browser's cache: the same document, but looked at anew.
+  listen(window, "pageshow", alive);
   listen(document, "pointerdown keydown", () => {
     if (flag("trackInteractions", true)) interactions++;
     alive();
   });
-  listen(document, "scroll", () => {
-    measureDepth();
-    alive();
-  });
-  listen(document, "pointermove", alive);
+  // Pages scroll by themselves too: the wheel is a sign of life, and what else a visitor scrolls with.
+  listen(document, "scroll", measureDepth);
+  listen(document, "pointermove wheel", alive);
   changed(true);
 }

@@ -44,11 +44,13 @@ export function mask(patterns: string[], path: string): string {
 
 /**
  * A text that names places in scripts, such as a stack, with the path of every address in
- * it masked. The line and the column behind one stay.
+ * it masked, and the ids of visitors. The line and the column behind one stay.
  */
 export function maskText(patterns: string[], text: string): string {
-  return text.replace(
-    /(:\/\/[^/\s]+)(\/\S*?)(?=(:\d+)*["'),.;>\]]*([?#\s]|$))/g,
-    (_, host: string, path: string) => host + mask(patterns, path),
-  );
+  return text
+    .replace(
+      /(:\/\/[^/\s]+)(\/\S*?)(?=(:\d+)*["'),.;>\]]*([?#\s]|$))/g,
+      (_, host: string, path: string) => host + mask(patterns, path),
+    )
+    .replace(/(anon|sess)_[-\da-f]{32,}/g, "$1_*");
 }

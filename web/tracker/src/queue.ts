@@ -2,7 +2,7 @@
 // for good, with the ids it had from the beginning, so that the server counts it
 // once; while it cannot be sent it is kept in the browser's storage, within bounds,
 // and the next page of the site takes it over.
-import { amount, apiUrl, clientId, flag, sending } from "./context.ts";
+import { amount, apiUrl, clientId, collecting, flag } from "./context.ts";
 import { debug, guard, listen } from "./guard.ts";
 import { uuid } from "./id.ts";
 import { lasting, readJSON } from "./storage.ts";
@@ -10,21 +10,11 @@ import { backoff, keepaliveBytes, post, sizeOf } from "./transport.ts";
 
 export type Payload = Record<string, unknown>;
 
-/** The ways into the ingestion host. */
-const routes = {
-  page: "/batch",
-  custom: "/track",
-  link: "/",
-  vital: "/vitals",
-  error: "/errors",
-  engagement: "/engagement",
-  identify: "/identify",
-};
-
-export type Kind = keyof typeof routes;
+/** The ways into the ingestion host: of pages, of events of the page's own making, of links, and the others. */
+export type Kind = "batch" | "track" | "" | "vitals" | "errors" | "engagement" | "identify";
 
 /** Those that take one event instead of an array; it does not wait for others. */
-const single: Kind[] = ["link", "identify"];
+const single: Kind[] = ["", "identify"];
 
 interface Item {
   /** Kind. */
@@ -33,6 +23,8 @@ interface Item {
   t: number;
   /** Event. */
   e: Payload;
+  /** Only in the storage: that it was under way, and nothing had failed. */
+  s?: boolean;
 }
 
 /** A request that was not answered yet. */
@@ -57,6 +49,11 @@ const maxRequests = 4;
 const maxItems = 200;
 const maxStored = 200000; // characters
 const maxAge = 3 * 24 * 3600000;
+/**
+ * How long that is kept of which nobody saw the response, since its page had been left. Most of
+ * it has arrived, and the host knows the ids of everything for an hour, unless it was told otherwise.
+ */
+const maxUnseen = 1800000;
 
 const prefix = `did_queue.${clientId}.`;
 /** Each page keeps its own, so that two tabs do not overwrite each other's. */
@@ -79,18 +76,17 @@ export function onSend(fn: () => void): void {
   beforeSending = fn;
 }
 
-/** Whether an event is still here, so that it may be completed. */
-export function isWaiting(event: Payload): boolean {
-  return waiting.some(({ e }) => e === event);
-}
-
 export function add(kind: Kind, event: Payload): void {
   debug(kind, event);
   waiting.push({ k: kind, t: Date.now(), e: event });
   waiting = waiting.slice(-maxItems);
   const alike = waiting.filter(({ k }) => k === kind);
-  if (!flag("enableBatching", true) || single.includes(kind) || alike.length >= batchSize) void flush();
-  else wake(batchTimeout);
+  if (flag("enableBatching", true) && !single.includes(kind) && alike.length < batchSize) wake(batchTimeout);
+  // A page's title is set after its address, by the same script.
+  else if (kind === "batch") {
+    sleep();
+    wake(0);
+  } else void flush();
 }
 
 /** Has what waits sent after so many milliseconds, or sooner if that was said before. */
@@ -110,8 +106,8 @@ function sleep(): void {
 export function flush(leaving = false): Promise<unknown> {
   sleep();
   const resting = Date.now() < restUntil;
-  if (!sending()) {
-    drop();
+  if (!collecting()) {
+    waiting = [];
   } else if (!resting && (leaving || !full())) {
     beforeSending();
     const taken = waiting;
@@ -147,8 +143,8 @@ function batches(items: Item[]): Item[][] {
 
 function send(items: Item[], leaving: boolean): void {
   const [first] = items as [Item];
-  const url = `${apiUrl}${routes[first.k]}?${
-    first.k === "custom" ? "website" : "client"
+  const url = `${apiUrl}/${first.k}?${
+    first.k === "track" ? "website" : "client"
   }_id=${encodeURIComponent(clientId)}`;
   const body = JSON.stringify(single.includes(first.k) ? first.e : items.map(({ e }) => e));
   let room = "keepalive" in Request.prototype ? keepaliveBytes : 0;
@@ -173,7 +169,7 @@ function send(items: Item[], leaving: boolean): void {
         send(items, leaving);
       } else if (!again) {
         if (failures === before) failures = 0;
-      } else if (retrying && sending()) {
+      } else if (retrying && collecting()) {
         // What failed together counts as one failure.
         if (failures === before) failures++;
         rest(wait);
@@ -197,15 +193,17 @@ function rest(asked: number | undefined): void {
   wake(0);
 }
 
-/** Stores what would be lost with the page now, or takes it out of the storage. */
+/** Stores what is not answered yet, for the page may end before it is, or takes it out of the storage. */
 function save(): void {
-  const doubtful = failures > 0 || !navigator.onLine;
-  const unsure = [...underWay.keys()].filter(({ safe }) => doubtful || !safe).flatMap(({ items }) => items);
+  const sure = failures < 1 && navigator.onLine;
+  const unsure = [...underWay.keys()].flatMap(({ items, safe }) =>
+    items.map((item) => ({ ...item, s: sure && safe > 0 })),
+  );
   const items = [...unsure, ...waiting];
   let text: string;
   do text = JSON.stringify(items);
   while (text.length > maxStored && items.shift());
-  lasting.set(storeKey, items.length > 0 && retrying ? text : null);
+  lasting.set(storeKey, items.length > 0 && retrying && collecting() ? text : null);
 }
 
 /** Takes over what earlier pages could not send. One that is open still may send it too: it has the same ids. */
@@ -214,7 +212,9 @@ export function startQueue(): void {
     const items = readJSON(lasting, key);
     lasting.set(key, null);
     if (Array.isArray(items)) {
-      waiting.push(...(items as Item[]).filter(({ k, t }) => k in routes && Date.now() - t < maxAge));
+      for (const { k, t, e, s } of items as Item[]) {
+        if (Date.now() - t < (s ? maxUnseen : maxAge)) waiting.push({ k, t, e });
+      }
     }
   }
   if (waiting.length > 0) wake(batchTimeout);

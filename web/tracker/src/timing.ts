@@ -31,15 +31,17 @@ export function surroundings(): Payload {
 const step = (end: number, begin = 0): number | undefined => Math.round(end - begin) || undefined;
 
 /** How long the steps of loading took that are over by now. */
-export function loading(): Payload {
+export function loading(): Payload | false | undefined {
   const [entry] = performance.getEntriesByType("navigation");
-  if (!flag("trackPerformance", true) || !entry) return {};
-  return {
-    load_time: step(entry.loadEventEnd),
-    dom_ready_time: step(entry.domContentLoadedEventEnd),
-    dom_interactive: step(entry.domInteractive),
-    ttfb: step(entry.responseStart),
-    redirect_time: step(entry.redirectEnd, entry.redirectStart),
-    domain_lookup_time: step(entry.domainLookupEnd, entry.domainLookupStart),
-  };
+  return (
+    flag("trackPerformance", true) &&
+    entry && {
+      load_time: step(entry.loadEventEnd),
+      dom_ready_time: step(entry.domContentLoadedEventEnd),
+      dom_interactive: step(entry.domInteractive),
+      ttfb: step(entry.responseStart),
+      redirect_time: step(entry.redirectEnd, entry.redirectStart),
+      domain_lookup_time: step(entry.domainLookupEnd, entry.domainLookupStart),
+    }
+  );
 }

@@ -1,16 +1,12 @@
 // Who is here: a random id of the browser, one of the visit, and what the page says
 // about who signed in. All of it is what the owner of the page may see; nothing is
 // derived from the machine.
+import { amount } from "./context.ts";
 import { isID, uuid } from "./id.ts";
 import { lasting, readJSON, tab } from "./storage.ts";
 
-/** After how long without a sign of life a session is over, in milliseconds; the tag may say otherwise. */
-export let sessionTimeout: number;
-
-/** Takes what the tag says of it. */
-export function setSessionTimeout(minutes: number): void {
-  sessionTimeout = (minutes || 30) * 60000;
-}
+/** After how long without a sign of life a session is over, in milliseconds. */
+export const sessionTimeout = (amount("sessionTimeoutMinutes", 0) || 30) * 60000;
 
 // The names are those of other trackers of this wire format, so that a visitor
 // stays the same when a page changes from one to the other.
@@ -39,11 +35,6 @@ export function anonymousId(): string {
   return id;
 }
 
-/** Whether the session that there was is over. */
-export function sessionIsOver(now: number): boolean {
-  return now - +(tab.get(lastKey) ?? now) > sessionTimeout;
-}
-
 /**
  * The current session, which goes on for another sessionTimeout from now. It is read from
  * the storage each time: a page that comes back from the browser's cache must not
@@ -51,17 +42,14 @@ export function sessionIsOver(now: number): boolean {
  */
 export function touchSession(now = Date.now()): Session {
   let id = tab.get(sessionKey);
-  if (!id || sessionIsOver(now)) {
+  const idle = now - +(tab.get(lastKey) ?? NaN);
+  if (!id || idle > sessionTimeout) {
     if (id) tab.set(campaignKey, null);
     beginSession((id = "sess_" + uuid()), now);
   }
-  tab.set(lastKey, now);
+  // The storage need not be written for every step of a pointer.
+  if (!(idle < 1000)) tab.set(lastKey, now);
   return { id, start: +(tab.get(startKey) ?? now) };
-}
-
-/** The id of the current session, without prolonging it. */
-export function sessionId(): string {
-  return tab.get(sessionKey) ?? touchSession().id;
 }
 
 function beginSession(id: string, now: number): void {
@@ -80,7 +68,7 @@ export function readAddress(): void {
   if (isID("anon", anonymous)) lasting.set(anonymousKey, anonymous);
   if (isID("sess", session) && session !== tab.get(sessionKey)) beginSession(session, Date.now());
   const found = [...parameters].filter(([name, value]) => value && campaignParameters.test(name));
-  if (found.length > 0) {
+  if (found[0]) {
     touchSession(); // one that is over would take the campaign with it
     tab.set(campaignKey, JSON.stringify(Object.fromEntries(found.map(([name, value]) => [name, value.slice(0, 512)]))));
   }

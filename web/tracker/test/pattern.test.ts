@@ -56,6 +56,10 @@ test("the addresses in a text are masked, and lines and columns stay", () => {
       "Error: x\n    at f (https://shop.example/users/5:1:2)\n    at eval (eval at g (https://shop.example/users/6/edit:3:4), <anonymous>:5:6)",
       "Error: x\n    at f (https://shop.example/users/*:1:2)\n    at eval (eval at g (https://shop.example/users/*/edit:3:4), <anonymous>:5:6)",
     ],
+    [
+      "https://shop.example/?anonId=anon_11111111-2222-4333-8444-555555555555&sessionId=sess_11111111222243338444555555555555&q=1:2:3 anon_face",
+      "https://shop.example/?anonId=anon_*&sessionId=sess_*&q=1:2:3 anon_face",
+    ],
     ["f@https://shop.example/users/5:1:2\n@https://cdn.example/users/6:3:4", "f@https://shop.example/users/*:1:2\n@https://cdn.example/users/*:3:4"],
   ] as const) {
     assert.equal(maskText(patterns, text), want);

@@ -82,7 +82,7 @@ export function startEngagement(core: ExtraScript): void {
     count("errorCount");
   });
   core.onExit((how, exit) => {
-    core.report("engagement", record(how, exit));
+    if (exit) core.report("engagement", record(how, exit), undefined, { id: String(exit.sessionId), start: 0 });
     reset();
   });
 }
