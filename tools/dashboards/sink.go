@@ -17,7 +17,7 @@ var sink = board{
 			},
 			{
 				title:   "Records behind",
-				about:   "Records up to the end of each partition.",
+				about:   "Records up to the end of each partition; none where no broker tells where it ends.",
 				unit:    count,
 				queries: []q{{"topk(10, millrace_sink_lag_records{" + ofSink + "})", "{{topic}}/{{partition}}"}},
 			},
@@ -28,6 +28,15 @@ var sink = board{
 			{
 				title: "Halted partitions", about: "By reason; each has a heading in the runbook.", unit: count, page: 1,
 				queries: []q{{"sum by (topic, reason) (millrace_sink_halted{" + ofSink + "})", "{{topic}} {{reason}}"}},
+			},
+			{
+				title: "Not fetched",
+				about: "Partitions that brokers do not send, for ten seconds or longer. Above 0 for two minutes it pages.",
+				unit:  count,
+				page:  1,
+				queries: []q{
+					{"sum by (topic, instance) (millrace_kafka_unfetched_partitions{" + ofSink + "})", "{{topic}} {{instance}}"},
+				},
 			},
 			{
 				title: "Paused and restoring",

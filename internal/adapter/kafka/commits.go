@@ -217,7 +217,8 @@ func (q *commits) nameOf(id [16]byte) string {
 
 func (c *Consumer) mayCommit(one *commit, now sink.Session) error {
 	c.mu.Lock()
-	owned := c.owned[one.partition] && !c.rewinds[one.partition]
+	_, rewinds := c.rewinds[one.partition]
+	owned := c.owned[one.partition] && !rewinds
 	c.mu.Unlock()
 	fence := c.deps.Fence
 	if fence == nil {

@@ -72,10 +72,10 @@ type Consumer struct {
 	commits commits
 
 	mu      sync.Mutex
-	session sink.Session            // of the latest assignment
-	owned   map[sink.Partition]bool // what the owner was told it owns
-	rewinds map[sink.Partition]bool // what is to be read again
-	wake    context.CancelFunc      // ends the poll that waits
+	session sink.Session                 // of the latest assignment
+	owned   map[sink.Partition]bool      // what the owner was told it owns
+	rewinds map[sink.Partition]time.Time // what is to be read again, and since when
+	wake    context.CancelFunc           // ends the poll that waits
 }
 
 // NewConsumer returns a Consumer of topics, named without prefix. It connects
@@ -84,10 +84,11 @@ func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps Co
 	if len(cfg.Brokers) == 0 {
 		return nil, errNoBrokers
 	}
-	metrics := promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"client": deps.Client}, deps.Metrics))
+	labelled := prometheus.WrapRegistererWith(prometheus.Labels{"client": deps.Client}, deps.Metrics)
+	metrics := promauto.With(labelled)
 	c := &Consumer{
 		cfg: cfg, sink: sinkCfg, deps: deps, topics: map[string]string{}, opened: make(chan struct{}),
-		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]bool{}, fetcher: newFetcher(packedBytes(sinkCfg)),
+		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]time.Time{}, fetcher: newFetcher(packedBytes(sinkCfg)),
 		stopped: make(chan struct{}),
 		errs: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_kafka_fetch_errors_total",
@@ -103,6 +104,7 @@ func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps Co
 	for _, t := range topics {
 		c.topics[TopicName(cfg, t)] = t
 	}
+	labelled.MustRegister(unfetched{c})
 	return c, nil
 }
 
@@ -200,7 +202,8 @@ func (c *Consumer) partition(topic string, index int32) sink.Partition {
 func (c *Consumer) isRewinding(p sink.Partition) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.rewinds[p]
+	_, rewinds := c.rewinds[p]
+	return rewinds
 }
 
 func (c *Consumer) currentSession() sink.Session {

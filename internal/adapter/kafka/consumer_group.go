@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -40,7 +41,7 @@ func (c *Consumer) assigned(ctx context.Context, client *kgo.Client, added map[s
 			slog.Any("error", err))
 		c.mu.Lock()
 		for _, p := range fresh {
-			c.rewinds[p] = true
+			c.rewinds[p] = time.Now()
 		}
 		c.mu.Unlock()
 		return
@@ -184,7 +185,9 @@ func (c *Consumer) Rewind(p sink.Partition) {
 
 // giveUp has a partition read again. mu is held.
 func (c *Consumer) giveUp(p sink.Partition) {
-	c.rewinds[p] = true
+	if _, rewinds := c.rewinds[p]; !rewinds {
+		c.rewinds[p] = time.Now()
+	}
 	c.fetcher.stop(p)
 }
 

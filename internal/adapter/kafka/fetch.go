@@ -52,8 +52,11 @@ func (f *fetcher) fetch(ctx context.Context, broker int32, asks []ask, most int6
 		b.fails++
 		b.retry = now.Add(backoff(b.fails))
 		f.refresh(now)
-		if b.fails == quietFails {
-			f.report(asks[0].stream, fmt.Errorf("fetching from broker %d: %w", broker, err))
+		for _, a := range asks {
+			a.stream.unfetched(now)
+		}
+		if b.fails%quietFails == 0 {
+			f.report(asks[0].stream, fmt.Errorf("fetching from broker %d, %d partitions: %w", broker, len(asks), err))
 		}
 	} else {
 		b.fails = 0
@@ -125,7 +128,7 @@ func (f *fetcher) add(broker int32, a ask, got *kmsg.FetchResponseTopicPartition
 		f.rejected(s, fmt.Errorf("%w: %w: at %d", buffer.ErrUnreadable, errSum, a.from.offset), time.Now())
 		return
 	}
-	s.fails, s.lacks, s.end = 0, 0, got.HighWatermark
+	s.fails, s.lacks, s.end, s.since = 0, 0, got.HighWatermark, time.Time{}
 	if next == a.from.offset {
 		if len(got.RecordBatches) > 0 { // half a batch: there is room for all of it where it is asked for first
 			s.retry = time.Now().Add(backoff(1))

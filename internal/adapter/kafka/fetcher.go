@@ -25,8 +25,12 @@ const (
 	fetchMaxWait = 500 * time.Millisecond
 	// fetchLook is how often partitions are looked at without a cause.
 	fetchLook = time.Second
-	// quietFails are not told of: a leader moves, and then it is found again.
+	// quietFails are not told of: a leader moves, and then it is found again. What goes on to fail
+	// is told of as long as it does, where a whole broker fails after as many again.
 	quietFails = 5
+	// unfetchedAfter is how long a partition cannot be fetched before it counts: leaders move
+	// within seconds.
+	unfetchedAfter = 10 * time.Second
 	// rangeFails is how often in a row a broker has to say that it does not have an offset, or
 	// has another log before it, or to send a batch that is not as it was written: one that has
 	// just become the leader may be behind for a moment, and what was damaged on the way is not
@@ -228,6 +232,7 @@ func (f *fetcher) room() int64 { return f.limit - f.held - f.asked }
 
 // rejected notes that a partition could not be fetched, and has it tried again later.
 func (f *fetcher) rejected(s *stream, err error, now time.Time) {
+	s.unfetched(now)
 	s.fails++
 	s.retry = now.Add(backoff(s.fails))
 	before := s.lacks

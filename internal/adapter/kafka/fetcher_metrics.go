@@ -1,6 +1,8 @@
 package kafka
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
@@ -32,6 +34,51 @@ func (f *fetcher) export(to promauto.Factory) {
 		Name: "millrace_kafka_fetched_dropped_bytes_total",
 		Help: "Bytes of paused partitions that were dropped to make room, and are fetched again.",
 	}, func() float64 { return float64(f.count(&f.dropped)) })
+}
+
+var unfetchedDesc = prometheus.NewDesc("millrace_kafka_unfetched_partitions",
+	"Partitions of a topic that this member of the group owns and could not fetch, or not even begin with, for ten "+
+		"seconds or longer: nothing of them is stored.", []string{"topic"}, nil)
+
+// unfetched is a prometheus.Collector of the partitions that a consumer cannot fetch.
+type unfetched struct{ consumer *Consumer }
+
+// Describe implements prometheus.Collector.
+func (unfetched) Describe(ch chan<- *prometheus.Desc) { ch <- unfetchedDesc }
+
+// Collect implements prometheus.Collector. Topics are named without prefix, as by the sink.
+func (u unfetched) Collect(ch chan<- prometheus.Metric) {
+	all := u.consumer.unfetched(time.Now())
+	for _, topic := range u.consumer.topics {
+		ch <- prometheus.MustNewConstMetric(unfetchedDesc, prometheus.GaugeValue, float64(all[topic]), topic)
+	}
+}
+
+// unfetched counts the partitions that could not be fetched for a while, by topic.
+func (c *Consumer) unfetched(now time.Time) map[string]int {
+	all := c.fetcher.unfetched(now)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for p, since := range c.rewinds { // where they begin could not be looked up
+		if now.Sub(since) >= unfetchedAfter {
+			all[p.Topic]++
+		}
+	}
+	return all
+}
+
+// unfetched leaves out what is paused, which was not tried since, and what will not be fetched any
+// more, whose owner was told.
+func (f *fetcher) unfetched(now time.Time) map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := map[string]int{}
+	for _, s := range f.order {
+		if !s.paused && !s.failed && !s.since.IsZero() && now.Sub(s.since) >= unfetchedAfter {
+			all[s.partition.Topic]++
+		}
+	}
+	return all
 }
 
 func (f *fetcher) count(n *int64) int64 {

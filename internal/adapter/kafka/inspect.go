@@ -45,6 +45,8 @@ func (p Permissions) Permit(o Operation) bool {
 type Cluster struct {
 	// Brokers are the addresses that brokers advertise.
 	Brokers []string
+	// Leads are how many partitions of millrace's topics each of them leads.
+	Leads map[string]int
 	// Version is the oldest release that can be of the broker which answered.
 	Version string
 	// Topics are by name without prefix; what is missing is not in it.
@@ -101,8 +103,11 @@ func (c *Cluster) readTopics(ctx context.Context, cfg config.Kafka, client *kgo.
 	if err != nil {
 		return err
 	}
+	addrs := map[int32]string{}
 	for i := range response.Brokers {
-		c.Brokers = append(c.Brokers, net.JoinHostPort(response.Brokers[i].Host, strconv.Itoa(int(response.Brokers[i].Port))))
+		b := &response.Brokers[i]
+		addrs[b.NodeID] = net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
+		c.Brokers = append(c.Brokers, addrs[b.NodeID])
 	}
 	for i := range response.Topics {
 		t := &response.Topics[i]
@@ -118,9 +123,21 @@ func (c *Cluster) readTopics(ctx context.Context, cfg config.Kafka, client *kgo.
 			return fmt.Errorf("topic %s: %w", *t.Topic, err)
 		default:
 			c.Topics[name] = foundTopic(t)
+			c.countLeaders(t, addrs)
 		}
 	}
 	return nil
+}
+
+func (c *Cluster) countLeaders(t *kmsg.MetadataResponseTopic, addrs map[int32]string) {
+	if c.Leads == nil {
+		c.Leads = map[string]int{}
+	}
+	for i := range t.Partitions {
+		if addr := addrs[t.Partitions[i].Leader]; addr != "" {
+			c.Leads[addr]++
+		}
+	}
 }
 
 func foundTopic(t *kmsg.MetadataResponseTopic) FoundTopic {

@@ -1,12 +1,14 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -144,12 +146,8 @@ func (o *Offsets) Describe(ctx context.Context, topic string) (id [16]byte, boun
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	name := TopicName(o.cfg, topic)
-	topics, err := o.admin.ListTopics(ctx, name)
-	if err == nil {
-		err = topics[name].Err
-	}
-	if err != nil {
-		return id, nil, fmt.Errorf("looking up topic %s: %w", name, err)
+	if id, err = o.TopicID(ctx, topic); err != nil {
+		return id, nil, err
 	}
 	starts, err := offsets(ctx, o.admin.ListStartOffsets, name)
 	if err != nil {
@@ -163,7 +161,50 @@ func (o *Offsets) Describe(ctx context.Context, topic string) (id [16]byte, boun
 	for p, start := range starts {
 		bounds[p] = repair.Bounds{Start: start, End: ends[p]}
 	}
-	return topics[name].ID, bounds, nil
+	return id, bounds, nil
+}
+
+// TopicID returns the UUID of a topic.
+func (o *Offsets) TopicID(ctx context.Context, topic string) (id [16]byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	name := TopicName(o.cfg, topic)
+	topics, err := o.admin.ListTopics(ctx, name)
+	if err == nil {
+		err = topics[name].Err
+	}
+	if err != nil {
+		return id, fmt.Errorf("looking up topic %s: %w", name, err)
+	}
+	return topics[name].ID, nil
+}
+
+// Held is the part of Describe for whoever wants to know as much as there is: partitions that
+// cannot be asked about before ctx ends, such as those that nobody leads, are left out of the
+// bounds, and the error says why one of them is.
+func (o *Offsets) Held(ctx context.Context, topic string) (map[int32]repair.Bounds, error) {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	name := TopicName(o.cfg, topic)
+	var starts, ends kadm.ListedOffsets
+	var startErr, endErr error
+	var both sync.WaitGroup // a broker that is away takes all the time there is
+	both.Go(func() { starts, startErr = o.admin.ListStartOffsets(ctx, name) })
+	both.Go(func() { ends, endErr = o.admin.ListEndOffsets(ctx, name) })
+	both.Wait()
+	bounds, failed := map[int32]repair.Bounds{}, cmp.Or(startErr, endErr)
+	for p, end := range ends[name] {
+		start, ok := starts[name][p]
+		if err := cmp.Or(start.Err, end.Err); err != nil {
+			failed = cmp.Or(failed, fmt.Errorf("partition %d: %w", p, err))
+		} else if ok {
+			bounds[p] = repair.Bounds{Start: start.Offset, End: end.Offset}
+		}
+	}
+	if failed != nil {
+		return bounds, fmt.Errorf("listing offsets of topic %s: %w", name, failed)
+	}
+	return bounds, nil
 }
 
 // After implements repair.Log.

@@ -2,11 +2,13 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -15,6 +17,32 @@ import (
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
 )
+
+// A partition that brokers do not tell of is left out, and keeps none of the others from being told.
+func TestWhatIsHeldIsToldAsFarAsBrokersDo(t *testing.T) {
+	t.Parallel()
+	cluster, cfg := kafkatest.Cluster(t, kfake.SeedTopics(2, "x"))
+	o, err := NewOffsets(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if err := producerOf(t, cfg).ProduceSync(t.Context(), &kgo.Record{Topic: "x", Partition: 1}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	held, err := o.Held(t.Context(), "x")
+	if diff := cmp.Diff(map[int32]repair.Bounds{0: {}, 1: {End: 1}}, held); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	kafkatest.WithholdOffsets(cluster, "x", 0)
+	held, err = o.Held(t.Context(), "x")
+	if diff := cmp.Diff(map[int32]repair.Bounds{1: {End: 1}}, held); diff != "" || !errors.Is(err, kerr.InvalidRequest) {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if _, bounds, err := o.Describe(t.Context(), "x"); err == nil {
+		t.Errorf("whoever needs all of it is told %v", bounds)
+	}
+}
 
 func newOffsets(t *testing.T) (*Offsets, config.Kafka) {
 	t.Helper()

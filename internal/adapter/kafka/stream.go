@@ -26,6 +26,7 @@ type stream struct {
 	fails  int       // in a row
 	lacks  int       // of these, that the log does not have the offset, or not as it was written, in a row
 	retry  time.Time // not to be asked for before
+	since  time.Time // since when it could not be fetched; zero: it could, or was never asked for
 	served int64     // when it last got batches, in responses
 }
 
@@ -35,6 +36,13 @@ type stream struct {
 type mark struct {
 	offset int64
 	epoch  int32
+}
+
+// unfetched notes that the partition could not be fetched.
+func (s *stream) unfetched(now time.Time) {
+	if s.since.IsZero() {
+		s.since = now
+	}
 }
 
 // deliverable reports whether a batch waits to be delivered.

@@ -32,12 +32,25 @@ func lookAtKafka(ctx context.Context, o *Options, n *notebook) {
 	}
 	n.ok("kafka.reach", fmt.Sprintf("%s: %d brokers, Kafka %s",
 		strings.Join(cfg.Brokers, ", "), len(found.Brokers), strings.TrimPrefix(found.Version, "v")))
-	n.dials(ctx, "kafka.advertised", "advertised.listeners", found.Brokers,
-		"clients go on at the addresses that brokers advertise, not at kafka.brokers, and fail there",
-		"set advertised.listeners of the brokers to addresses that this machine reaches")
+	n.advertised(ctx, &found)
 	n.topics(o, &found)
 	n.permissions(o, &found)
 	n.newest(ctx, o)
+}
+
+// advertised is about the addresses at which clients go on, each to whoever leads a partition: no other
+// broker responds in its place.
+func (n *notebook) advertised(ctx context.Context, found *kafka.Cluster) {
+	var silent []string
+	for addr, cause := range unreachable(ctx, found.Brokers) {
+		silent = append(silent, fmt.Sprintf("%s (%s; leads %d partitions)", addr, cause, found.Leads[addr]))
+	}
+	if slices.Sort(silent); len(silent) > 0 {
+		n.fail("kafka.advertised", "of advertised.listeners, these do not answer: "+strings.Join(silent, ", "),
+			"clients go on at the addresses that brokers advertise, not at kafka.brokers: of the partitions that such a "+
+				"broker leads, edges answer 503 and sinks store nothing",
+			"set advertised.listeners of the brokers to addresses that this machine reaches")
+	}
 }
 
 func (n *notebook) kafkaRejects(err error) {
@@ -131,7 +144,7 @@ func (n *notebook) permissions(o *Options, found *kafka.Cluster) {
 	for right, names := range lacking {
 		slices.Sort(names)
 		n.fail("kafka.permissions", fmt.Sprintf("the Kafka user lacks %s %s", right, strings.Join(names, ", ")),
-			"edges answer 503, or sinks are halted, with authorization errors",
+			"edges answer 503, or sinks store nothing, with authorization errors in the log",
 			`kafka-acls.sh --add --allow-principal … ; a user for each daemon keeps them apart: "millrace doctor --role sink"`)
 	}
 	n.well("kafka.permissions", "the Kafka user may do what the daemons do")
@@ -153,14 +166,10 @@ func (n *notebook) newest(ctx context.Context, o *Options) {
 // dials reports whether any of the addresses takes connections.
 func (n *notebook) dials(ctx context.Context, check, setting string, addrs []string, why, do string) bool {
 	var rejected []string
-	for _, addr := range addrs {
-		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", addr)
-		if err != nil {
-			rejected = append(rejected, addr+" ("+reason(err)+")")
-			continue
-		}
-		conn.Close()
+	for addr, cause := range unreachable(ctx, addrs) {
+		rejected = append(rejected, addr+" ("+cause+")")
 	}
+	slices.Sort(rejected)
 	what := fmt.Sprintf("of %s, these do not answer: %s", setting, strings.Join(rejected, ", "))
 	switch {
 	case len(rejected) == 0:
@@ -171,6 +180,20 @@ func (n *notebook) dials(ctx context.Context, check, setting string, addrs []str
 	}
 	n.fail(check, what, why, do)
 	return false
+}
+
+// unreachable returns the addresses that take no connection, and why.
+func unreachable(ctx context.Context, addrs []string) map[string]string {
+	rejected := map[string]string{}
+	for _, addr := range addrs {
+		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", addr)
+		if err != nil {
+			rejected[addr] = reason(err)
+			continue
+		}
+		conn.Close()
+	}
+	return rejected
 }
 
 const dialTimeout = 3 * time.Second

@@ -2,8 +2,10 @@ package status
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/millrace/millrace/internal/adapter/kafka"
@@ -57,7 +59,9 @@ func (r *reader) kafka(ctx context.Context) error {
 	}
 	defer offsets.Close()
 	k := &Kafka{Version: strings.TrimPrefix(found.Version, "v"), Brokers: len(found.Brokers)}
-	for _, pipeline := range r.Pipelines {
+	topics := make([]*Topic, len(r.Pipelines))
+	var all sync.WaitGroup
+	for i, pipeline := range r.Pipelines {
 		have, ok := found.Topics[pipeline.Topic]
 		if !ok {
 			r.attend("topic %s is missing; run \"millrace topics create\"", kafka.TopicName(r.Settings.Kafka, pipeline.Topic))
@@ -66,37 +70,46 @@ func (r *reader) kafka(ctx context.Context) error {
 		if have.Leaderless > 0 {
 			r.attend("%d partitions of %s have no leader", have.Leaderless, pipeline.Topic)
 		}
-		t := Topic{
+		topics[i] = &Topic{
 			Name: kafka.TopicName(r.Settings.Kafka, pipeline.Topic), Partitions: have.Partitions, Replicas: have.Replicas,
 		}
-		if err := r.pipeline(ctx, offsets, pipeline, &t); err != nil {
-			return err
+		all.Go(func() { r.pipeline(ctx, offsets, pipeline, topics[i]) })
+	}
+	all.Wait()
+	for _, t := range topics {
+		if t != nil {
+			k.Topics = append(k.Topics, *t)
 		}
-		k.Topics = append(k.Topics, t)
 	}
 	r.tell(func(s *Status) { s.Kafka = k })
 	return nil
 }
 
-// pipeline finds out how far the sinks of a topic are.
-func (r *reader) pipeline(ctx context.Context, offsets *kafka.Offsets, pipeline repair.Pipeline, t *Topic) error {
-	_, bounds, err := offsets.Describe(ctx, pipeline.Topic)
-	if err != nil {
-		return err
+// pipeline finds out how far the sinks of a topic are. What brokers do not tell of it is unknown, and
+// left out of the sums.
+func (r *reader) pipeline(ctx context.Context, offsets *kafka.Offsets, pipeline repair.Pipeline, t *Topic) {
+	unknown := func(what string, err error) {
+		if err != nil {
+			r.unknown("Kafka: "+what+" of "+t.Name, err)
+		}
+	}
+	bounds, err := r.held(ctx, offsets, pipeline.Topic)
+	unknown(fmt.Sprintf("%d of %d partitions", t.Partitions-len(bounds), t.Partitions), err)
+	for _, b := range bounds {
+		t.Held += b.End - b.Start
 	}
 	committed, err := offsets.Committed(ctx, pipeline.Group, pipeline.Topic)
-	if err != nil {
-		return err
+	if unknown("the offsets", err); err != nil {
+		return // all that is held would pass for what waits
 	}
 	members, err := offsets.Members(ctx, pipeline.Group)
-	if err != nil {
-		return err
+	if unknown("the sinks", err); err != nil {
+		return
 	}
 	t.Members = len(members)
 	waiting, planned := map[int32]int64{}, map[int32]bool{}
 	now := time.Now()
 	for p, b := range bounds {
-		t.Held += b.End - b.Start
 		at := b.Start
 		if c, ok := committed[p]; ok {
 			at = max(at, c.Offset)
@@ -108,9 +121,7 @@ func (r *reader) pipeline(ctx context.Context, offsets *kafka.Offsets, pipeline 
 		}
 	}
 	times, err := offsets.Times(ctx, pipeline.Topic, waiting)
-	if err != nil {
-		return err
-	}
+	unknown("the age of what waits", err)
 	for p, received := range times {
 		age := seconds(now.Sub(received))
 		t.LagSeconds = max(t.LagSeconds, age)
@@ -119,7 +130,17 @@ func (r *reader) pipeline(ctx context.Context, offsets *kafka.Offsets, pipeline 
 		}
 	}
 	r.judge(t)
-	return nil
+}
+
+// held asks what is in a topic, for half of the time that is left: a broker that is away would take
+// all of it, and the rest would not be told either.
+func (r *reader) held(ctx context.Context, offsets *kafka.Offsets, topic string) (map[int32]repair.Bounds, error) {
+	if end, ok := ctx.Deadline(); ok {
+		limited, cancel := context.WithTimeout(ctx, time.Until(end)/2)
+		defer cancel()
+		ctx = limited
+	}
+	return offsets.Held(ctx, topic)
 }
 
 // read takes what was committed beside an offset into account and reports whether

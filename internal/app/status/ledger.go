@@ -43,8 +43,9 @@ func (r *reader) ledger(ctx context.Context) error {
 	var all []ledger.Settled
 	for _, pipeline := range r.Pipelines {
 		settled, err := settled(ctx, offsets, pipeline)
-		if err != nil {
-			return err
+		if err != nil { // of the others it is told all the same
+			r.unknown("ledger: topic "+kafka.TopicName(r.Settings.Kafka, pipeline.Topic), err)
+			continue
 		}
 		all = append(all, settled...)
 	}
@@ -68,7 +69,7 @@ func settled(ctx context.Context, offsets *kafka.Offsets, pipeline repair.Pipeli
 	if err != nil || len(committed) == 0 {
 		return nil, err
 	}
-	id, _, err := offsets.Describe(ctx, pipeline.Topic)
+	id, err := offsets.TopicID(ctx, pipeline.Topic)
 	if err != nil {
 		return nil, err
 	}

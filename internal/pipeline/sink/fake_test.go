@@ -44,6 +44,7 @@ type world struct {
 	atEnd        map[int32]HaltReason
 	holes        map[int64]bool     // offsets that the log has no records at
 	mute         map[Partition]bool // partitions whose broker says nothing after the first delivery
+	away         map[Partition]away // partitions of which brokers do not tell all
 	drop         int                // the poll that loses what it should deliver; 0: none
 	listener     RebalanceListener
 	pollSize     int
@@ -63,6 +64,15 @@ type world struct {
 	panics      string               // no block can be made of this event; empty: of every one it can
 	lettersWait chan struct{}        // dead letters are acknowledged once it is closed
 }
+
+// away is what brokers do not tell of a partition.
+type away uint8
+
+const (
+	undelivered away = iota + 1 // what comes next
+	unread                      // nor when any of it was received
+	unlisted                    // nor where the log ends
+)
 
 // progressed is what was committed.
 type progressed struct {
@@ -84,7 +94,8 @@ func newWorld(partitions ...Partition) *world {
 		metadata:     map[Partition]string{}, logStart: map[Partition]int64{}, ledger: map[Partition][]ledger.Entry{},
 		epoch:  1,
 		epochs: map[Partition]int32{},
-		paused: map[Partition]bool{}, rewound: map[Partition]bool{}, pollSize: 1 << 30, arrived: make(chan struct{}, 1),
+		paused: map[Partition]bool{}, rewound: map[Partition]bool{}, away: map[Partition]away{}, pollSize: 1 << 30,
+		arrived: make(chan struct{}, 1),
 	}
 	for _, p := range partitions {
 		w.log[p] = nil
@@ -134,6 +145,29 @@ func (w *world) LogStart(_ context.Context, p Partition) (int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.logStart[p], nil
+}
+
+func (w *world) Ends(_ context.Context, ps []Partition) (map[Partition]int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ends, err := map[Partition]int64{}, error(nil)
+	for _, p := range ps {
+		if w.away[p] == unlisted {
+			err = errors.New("the broker is away")
+			continue
+		}
+		ends[p] = int64(len(w.log[p]))
+	}
+	return ends, err
+}
+
+func (w *world) ReceivedAt(_ context.Context, p Partition, offset int64) (int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.away[p] >= unread {
+		return 0, errors.New("the broker is away")
+	}
+	return w.log[p][max(offset, w.logStart[p])].ReceivedAt, nil
 }
 
 func (w *world) Observations(_ context.Context, p Partition, s *Stretch, observer Observer) error {
@@ -223,7 +257,7 @@ func (w *world) Poll(ctx context.Context, maxBytes int64, deliver func(Delivery)
 		w.mu.Lock()
 		from := w.position[p]
 		to := from
-		for ; to < len(w.log[p]) && to-from < w.pollSize && maxBytes > 0 && !w.paused[p] && (!w.mute[p] || to <= 10); to++ {
+		for ; to < len(w.log[p]) && to-from < w.pollSize && maxBytes > 0 && !w.paused[p] && w.delivers(p, to); to++ {
 			maxBytes -= recordBytes(&w.log[p][to])
 		}
 		w.position[p] = to
@@ -251,6 +285,11 @@ func (w *world) Poll(ctx context.Context, maxBytes int64, deliver func(Delivery)
 	return nil
 }
 
+// delivers reports whether the record at an offset is delivered. mu is held.
+func (w *world) delivers(p Partition, at int) bool {
+	return w.away[p] == 0 && (!w.mute[p] || at <= 10)
+}
+
 // batchOf makes a batch of records.
 func batchOf(records []buffer.Record) *Delivery {
 	return &Delivery{Packed: buffertest.Pack(records), Records: records}
@@ -258,6 +297,9 @@ func batchOf(records []buffer.Record) *Delivery {
 
 // lend returns records whose memory is good for one delivery.
 func (w *world) lend(p Partition, from, to int) (records []buffer.Record) {
+	if from == to { // maybe behind the end of the log
+		return nil
+	}
 	for _, r := range w.log[p][from:to] {
 		if !w.holes[r.Offset] {
 			r.Value, r.Traceparent = slices.Clone(r.Value), slices.Clone(r.Traceparent)

@@ -130,6 +130,7 @@ func (w *worker) halt(ctx context.Context, why HaltReason) {
 	w.window.Close()
 	w.rebuilt(false)
 	w.measure()
+	w.lookSoon() // nothing tells any more since when its next record waits
 	for !w.isEnding() {
 		select {
 		case <-ctx.Done():

@@ -137,11 +137,11 @@ var (
 	// What is told of each partition; the lag comes first, for it is what everybody
 	// looks at.
 	lagDesc = prometheus.NewDesc("millrace_sink_lag_seconds",
-		"Age of the oldest record that is not stored and committed, from its receipt; 0 when there is none, as far as "+
-			"fetched.", labels, nil)
+		"Age of the oldest record that is not stored and committed, from its receipt; 0 when there is none. Where brokers "+
+			"do not tell whether there is one, the time since they last told.", labels, nil)
 	lagRecordsDesc = prometheus.NewDesc("millrace_sink_lag_records",
-		"Records up to the end of the partition that are not stored and committed, in hand or not, as of the latest fetch.",
-		labels, nil)
+		"Records up to the end of the partition that are not stored and committed, in hand or not, as of the latest fetch, "+
+			"or of the look each 30 s; not there while brokers do not tell where it ends.", labels, nil)
 	planDesc = prometheus.NewDesc("millrace_sink_plan_age_seconds",
 		"How long the range in flight has been planned; 0 when none is.", labels, nil)
 	pausedDesc = prometheus.NewDesc("millrace_sink_paused",
@@ -205,13 +205,15 @@ func (w *worker) collect(now time.Time, ch chan<- prometheus.Metric) {
 		}
 		gauge(d, v)
 	}
-	records, oldest := w.lag()
+	records, since := w.lag(now.UnixMilli())
 	lag := 0.0
-	if oldest != 0 {
-		lag = max(0, float64(now.UnixMilli()-oldest)/1000)
+	if since != 0 {
+		lag = max(0, float64(now.UnixMilli()-since)/1000)
 	}
 	gauge(lagDesc, lag)
-	gauge(lagRecordsDesc, float64(records))
+	if records >= 0 {
+		gauge(lagRecordsDesc, float64(records))
+	}
 	gauge(keysDesc, float64(w.stats.keys.Load()))
 	gauge(bytesDesc, float64(w.stats.bytes.Load()))
 	gauge(coverageDesc, time.Duration(w.stats.coverage.Load()).Seconds())

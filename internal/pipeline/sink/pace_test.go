@@ -1,12 +1,10 @@
 package sink
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -91,40 +89,6 @@ func TestARangeGrowsWhileItWaitsForItsTurn(t *testing.T) {
 			"plan 100",
 		}, w.seen()); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
-		}
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// Lag reaches beyond what is in hand: what memory has no room for counts too.
-func TestLagIsMeasuredToTheEndOfThePartition(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		cfg := testConfig()
-		r := anEvent("0-00", noon, noon)
-		cfg.MaxMemory, cfg.MaxWait = int(50*recordBytes(&r)), time.Second
-		w := newWorld(part)
-		var away atomic.Bool
-		away.Store(true)
-		w.insertFails = func(string) error {
-			if away.Load() {
-				return errors.New("away")
-			}
-			return nil
-		}
-		w.produceMany(part, 1000)
-		s := newSink(t, cfg, w)
-		stop := start(t, s)
-		time.Sleep(10 * time.Second) //nolint:forbidigo // fake time
-		if records, oldest := s.owned()[0].lag(); records != 1000 || oldest != noon {
-			t.Errorf("lag of %d records, the oldest from %d; want 1000 from %d", records, oldest, noon)
-		}
-		away.Store(false)
-		time.Sleep(10 * time.Minute) //nolint:forbidigo // fake time
-		if records, oldest := s.owned()[0].lag(); records != 0 || oldest != 0 {
-			t.Errorf("lag of %d records from %d after all was stored", records, oldest)
 		}
 		if err := stop(); err != nil {
 			t.Fatal(err)

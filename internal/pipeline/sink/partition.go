@@ -53,6 +53,7 @@ type worker struct {
 	planned    time.Time // since when there is a plan; zero: none
 	settled    mark      // up to where all is committed
 	logEnd     int64     // as of the latest delivery
+	tail       tail      // what is known of the log besides
 	session    Session
 	forced     *forcedSpan // what the next range has to be
 	restored   bool        // ranges may be sealed
@@ -84,6 +85,7 @@ func newWorker(c *common, a Assignment) *worker {
 		common: c, partition: a.Partition, assignment: a, window: c.windows.Window(c.cfg.Window, c.cfg.WindowKeys),
 		wake: make(chan struct{}, 1), ends: make(chan struct{}), abort: make(chan struct{}), done: make(chan struct{}),
 		open: buffer.NewOpen(start, a.LeaderEpoch), settled: mark{next: start},
+		tail: tail{begun: time.Now().UnixMilli(), waiting: -1, lookedUp: -1},
 	}
 	w.settler = settler{
 		common: c, partition: a.Partition, topicID: a.TopicID, window: w.window, blocks: c.pools.of(a.Partition.Topic),
@@ -247,25 +249,6 @@ func (w *worker) isEnding() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.ending != running
-}
-
-// lag returns how many records up to the end of the log, as it was at the latest
-// delivery, are not settled, and when the oldest of them was received, in Unix
-// milliseconds; 0 when there is none. If it is not in hand, the last one before
-// it answers for it.
-func (w *worker) lag() (records, oldest int64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	records = max(0, w.logEnd-w.settled.next)
-	switch {
-	case w.inFlight > 1:
-		return records, w.inFlight
-	case w.open.Len() > 0:
-		return records, max(0, w.open.At(0).ReceivedAt)
-	case records > 0 && w.settled.received > 0:
-		return records, w.settled.received
-	}
-	return 0, 0
 }
 
 // position tells how far the partition is settled, once it is taken over.

@@ -19,6 +19,7 @@ func (s *Sink) Assigned(ctx context.Context, assigned []Assignment) {
 		s.workers[a.Partition] = w
 		w.start(ctx)
 	}
+	s.lookSoon()
 	s.deps.Log.LogAttrs(ctx, slog.LevelInfo, "partitions assigned", slog.Int("new", len(assigned)),
 		slog.Int("owned", len(s.workers)))
 }

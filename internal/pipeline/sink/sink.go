@@ -64,10 +64,11 @@ type common struct {
 	owners   *ownerShares  // whose records they are
 	pools    *blockPools
 	builders builders
-	upcoming semaphore  // ranges that are sealed and have no builder yet
-	rebuilds semaphore  // windows that are read at the same time
-	copying  semaphore  // ranges whose dead letters are copied out of batches at the same time
-	probing  sync.Mutex // held while rejected rows are looked for
+	upcoming semaphore     // ranges that are sealed and have no builder yet
+	rebuilds semaphore     // windows that are read at the same time
+	copying  semaphore     // ranges whose dead letters are copied out of batches at the same time
+	probing  sync.Mutex    // held while rejected rows are looked for
+	looks    chan struct{} // a signal to ask where the logs end, at most one pending
 }
 
 // New returns an idle Sink: it opens no connection and starts no goroutine.
@@ -90,6 +91,7 @@ func newCommon(cfg config.Sink, deps Deps) *common {
 		owners: &ownerShares{tell: tellOwner(deps.Log)}, pools: newBlockPools(cfg.Connections+1, deps.Inserter.NewBlock),
 		builders: newBuilders(cfg.Connections), upcoming: make(semaphore, cfg.Connections),
 		rebuilds: make(semaphore, rebuildsAtOnce), copying: make(semaphore, cfg.Connections),
+		looks: make(chan struct{}, 1),
 	}
 }
 
@@ -120,8 +122,13 @@ func (s *Sink) Run(ctx context.Context) error {
 		return fmt.Errorf("opening the source: %w", err)
 	}
 	defer s.deps.Source.Close()
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { s.watch(watching) })
 	err := s.poll(ctx)
+	stop()
 	s.drain(ctx)
+	watch.Wait()
 	return err
 }
 

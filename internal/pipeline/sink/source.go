@@ -144,4 +144,11 @@ type Reader interface {
 	Holds(ctx context.Context, p Partition, offsets ledger.Span) (bool, error)
 	// LogStart returns the first offset that the log of a partition still holds.
 	LogStart(ctx context.Context, p Partition) (int64, error)
+	// Ends returns the offsets after the last records of partitions. Those that cannot be asked
+	// about are not among them, and the error says why.
+	Ends(ctx context.Context, ps []Partition) (map[Partition]int64, error)
+	// ReceivedAt returns when the record at an offset was received, in Unix milliseconds, or the
+	// first record after it where there is none. It may be that of one shortly before it, which
+	// was written along with it.
+	ReceivedAt(ctx context.Context, p Partition, offset int64) (int64, error)
 }

@@ -5,7 +5,9 @@ package kafkatest
 import (
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/millrace/millrace/internal/platform/config"
 )
@@ -36,6 +38,13 @@ func Cluster(tb testing.TB, opts ...kfake.Opt) (*kfake.Cluster, config.Kafka) {
 	cfg.Brokers = cluster.ListenAddrs()
 	cfg.Partitions, cfg.Replication = Partitions, Replication
 	return cluster, cfg
+}
+
+// WithholdOffsets has the cluster reject whoever asks where a partition begins or ends, from now on.
+func WithholdOffsets(cluster *kfake.Cluster, topic string, partition int32) {
+	cluster.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.ListOffsets}, Topic: topic, Partitions: []int32{partition}, Err: kerr.InvalidRequest, Count: -1,
+	})
 }
 
 // Secured is Cluster with users, who sign in with the mechanism plain and the

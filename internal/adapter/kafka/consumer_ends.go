@@ -1,0 +1,105 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/millrace/millrace/internal/pipeline/sink"
+)
+
+// endOfLog is the time by which brokers are asked for the offset after the last record.
+const endOfLog = -1
+
+// Ends implements sink.Reader, with one request to each broker that leads some of the partitions.
+func (c *Consumer) Ends(ctx context.Context, ps []sink.Partition) (map[sink.Partition]int64, error) {
+	<-c.opened
+	ends := map[sink.Partition]int64{}
+	var errs []error
+	for _, shard := range c.client.RequestSharded(ctx, c.endsRequest(ps)) {
+		resp, ok := shard.Resp.(*kmsg.ListOffsetsResponse)
+		if !ok {
+			errs = append(errs, fmt.Errorf("asking broker %d: %w", shard.Meta.NodeID, cmp.Or(shard.Err, errResponse)))
+			continue
+		}
+		for i := range resp.Topics {
+			t := &resp.Topics[i]
+			for _, p := range t.Partitions {
+				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+					errs = append(errs, fmt.Errorf("%s/%d: %w", t.Topic, p.Partition, err))
+					continue
+				}
+				ends[c.partition(t.Topic, p.Partition)] = p.Offset
+			}
+		}
+	}
+	return ends, errors.Join(errs...)
+}
+
+func (c *Consumer) endsRequest(ps []sink.Partition) *kmsg.ListOffsetsRequest {
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.ReplicaID = -1
+	topics := map[string]int{}
+	for _, p := range ps {
+		at, known := topics[p.Topic]
+		if !known {
+			at = len(req.Topics)
+			topics[p.Topic] = at
+			t := kmsg.NewListOffsetsRequestTopic()
+			t.Topic = TopicName(c.cfg, p.Topic)
+			req.Topics = append(req.Topics, t)
+		}
+		asked := kmsg.NewListOffsetsRequestTopicPartition()
+		asked.Partition, asked.Timestamp = p.Index, endOfLog
+		req.Topics[at].Partitions = append(req.Topics[at].Partitions, asked)
+	}
+	return req
+}
+
+var errNoBatch = errors.New("the broker sent no record batch")
+
+// ReceivedAt implements sink.Reader. It reads no record: a batch says itself when its first one was
+// received, also one that cannot be unpacked or was damaged, and the rest were with it.
+func (c *Consumer) ReceivedAt(ctx context.Context, p sink.Partition, offset int64) (int64, error) {
+	<-c.opened
+	name := TopicName(c.cfg, p.Topic)
+	got, err := c.fetchOne(ctx, name, p, offset)
+	if errors.Is(err, kerr.OffsetOutOfRange) && got != nil && got.LogStartOffset > offset {
+		got, err = c.fetchOne(ctx, name, p, got.LogStartOffset)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("looking up when %s/%d/%d was received: %w", p.Topic, p.Index, offset, err)
+	}
+	for batch, rest := nextBatch(got.RecordBatches); batch != nil; batch, rest = nextBatch(rest) {
+		if h := headerOf(batch); h.magic == currentMagic && h.last >= offset && h.time > 0 {
+			return h.time, nil
+		}
+	}
+	return 0, fmt.Errorf("looking up when %s/%d/%d was received: %w", p.Topic, p.Index, offset, errNoBatch)
+}
+
+// fetchOne asks the leader of a partition for the batch that has an offset, and for no more: brokers
+// send a whole one, however small the bound.
+func (c *Consumer) fetchOne(
+	ctx context.Context, name string, p sink.Partition, offset int64,
+) (*kmsg.FetchResponseTopicPartition, error) {
+	leader, epoch, err := c.client.PartitionLeader(name, p.Index)
+	if err != nil || leader < 0 {
+		return nil, cmp.Or(err, error(kerr.LeaderNotAvailable))
+	}
+	of := &stream{partition: p, topic: name, id: c.commits.idOf(name)}
+	response, err := c.client.Broker(int(leader)).Request(ctx, fetchRequest([]ask{{of, mark{offset, -1}, epoch}}, 1))
+	if err != nil {
+		return nil, err
+	}
+	resp, ok := response.(*kmsg.FetchResponse)
+	if !ok || len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 {
+		return nil, errors.Join(errResponse, kerr.ErrorForCode(errorCode(resp)))
+	}
+	got := &resp.Topics[0].Partitions[0]
+	return got, kerr.ErrorForCode(got.ErrorCode)
+}
