@@ -264,7 +264,8 @@ func TestEngagementIsThatOfEachPageOfAnApplication(t *testing.T) {
 	v.lookAway()
 	records := eventually(t, 3, func() []item { return host.events("/engagement") })
 	for i, want := range []item{
-		{"path": shop.url + "/a", "clickCount": 1.0}, {"path": shop.url + "/b"},
+		{"path": shop.url + "/a", "clickCount": 1.0},
+		{"path": shop.url + "/b"},
 		{"path": shop.url + "/c", "clickCount": 3.0},
 	} {
 		if diff := cmp.Diff(want, only(records[i], "path", "clickCount")); diff != "" {
