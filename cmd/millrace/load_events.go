@@ -69,6 +69,9 @@ func (f *loadEventsFlags) send(cmd *cobra.Command, _ []string, s config.Settings
 	); err != nil {
 		return err
 	}
+	if both := f.mix.Duplicates + f.mix.Disorder; both > 1 {
+		return fmt.Errorf("--duplicates and --disorder are %v together; they must be at most 1", both)
+	}
 	if err := f.fill(s, "INGEST_URL"); err != nil {
 		return err
 	}

@@ -35,6 +35,10 @@ func TestLoadSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		{"an empty batch", append([]string{"events", "--batch=0"}, good...), "--batch is 0"},
 		{"too large a batch", append([]string{"events", "--batch=1001"}, good...), "--batch is 1001"},
 		{"more than all", append([]string{"events", "--duplicates=1.1"}, good...), "--duplicates is 1.1"},
+		{
+			"more than all together", append([]string{"events", "--duplicates=0.75", "--disorder=0.5"}, good...),
+			"--duplicates and --disorder are 1.25 together",
+		},
 		{"another kind", append([]string{"queries", "--kind=odd"}, good...), "unknown kind of question \"odd\""},
 		{"no day", append([]string{"queries", "--until=yesterday"}, good...), "--until: \"yesterday\" is no day"},
 		{"no days", append([]string{"queries", "--days=0"}, good...), "questions are about 0 days"},
