@@ -112,6 +112,18 @@ func (f *loadFlags) write(cmd *cobra.Command, report *load.Report) error {
 	return os.WriteFile(f.out, text, 0o600)
 }
 
+// maxExact is the largest number that every reader of JSON keeps exactly, also one
+// that has floats for numbers.
+const maxExact = 1 << 53
+
+// exact checks a number that the report tells, so that it can be given again.
+func exact(flag string, n uint64) error {
+	if n > maxExact {
+		return fmt.Errorf("--%s is %d; it must be at most %d", flag, n, maxExact)
+	}
+	return nil
+}
+
 // share checks a share.
 func share(flag string, v float64) error {
 	if !(v >= 0 && v <= 1) {

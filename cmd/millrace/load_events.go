@@ -35,8 +35,9 @@ outgoing links, events with properties, web vitals and errors, of visitors who c
 back, in the shares that tables of this program say. Some events are sent again, late,
 or out of order.
 
-The same seed sends the same traffic. The ids of its events are new in each run, since
-those that were sent before would count as duplicates; --run repeats a run exactly.
+The same seed and flags send the same traffic, with times that count from the moment of
+sending. The ids of its events are new in each run, since those that were sent before
+would count as duplicates; --run with the number of an earlier run sends its ids again.
 
 With --browsers every request carries one visit, with the website's client id and the
 visitor's user agent, as browsers send them; a website that keeps no bots answers those
@@ -65,15 +66,18 @@ func (f *loadEventsFlags) send(cmd *cobra.Command, _ []string, s config.Settings
 	}
 	if err := errors.Join(
 		share("bots", f.bots), share("duplicates", f.mix.Duplicates), share("late", f.mix.Late),
-		share("disorder", f.mix.Disorder),
+		share("disorder", f.mix.Disorder), exact("seed", f.seed), exact("run", f.run),
 	); err != nil {
 		return err
+	}
+	if both := f.mix.Duplicates + f.mix.Disorder; both > 1 {
+		return fmt.Errorf("--duplicates and --disorder are %v together; they must be at most 1", both)
 	}
 	if err := f.fill(s, "INGEST_URL"); err != nil {
 		return err
 	}
 	if f.run == 0 {
-		f.run = uint64(time.Now().UnixNano())
+		f.run = uint64(time.Now().UnixMicro())
 	}
 	if f.browsers {
 		f.key, f.mix.PerVisit = "", true

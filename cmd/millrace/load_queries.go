@@ -42,6 +42,9 @@ about random ranges, in five zones, some of them with a filter, or both mixed.`,
 }
 
 func (f *loadQueriesFlags) ask(cmd *cobra.Command, _ []string, s config.Settings) error {
+	if err := exact("seed", f.seed); err != nil {
+		return err
+	}
 	if err := f.fill(s, "BASE_URL"); err != nil {
 		return err
 	}

@@ -35,6 +35,18 @@ func TestLoadSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		{"an empty batch", append([]string{"events", "--batch=0"}, good...), "--batch is 0"},
 		{"too large a batch", append([]string{"events", "--batch=1001"}, good...), "--batch is 1001"},
 		{"more than all", append([]string{"events", "--duplicates=1.1"}, good...), "--duplicates is 1.1"},
+		{
+			"more than all together", append([]string{"events", "--duplicates=0.75", "--disorder=0.5"}, good...),
+			"--duplicates and --disorder are 1.25 together",
+		},
+		{
+			"a run that a reader rounds", append([]string{"events", "--run=9007199254740993"}, good...),
+			"--run is 9007199254740993; it must be at most 9007199254740992",
+		},
+		{
+			"a seed that a reader rounds", append([]string{"queries", "--seed=9007199254740993"}, good...),
+			"--seed is 9007199254740993",
+		},
 		{"another kind", append([]string{"queries", "--kind=odd"}, good...), "unknown kind of question \"odd\""},
 		{"no day", append([]string{"queries", "--until=yesterday"}, good...), "--until: \"yesterday\" is no day"},
 		{"no days", append([]string{"queries", "--days=0"}, good...), "questions are about 0 days"},
@@ -79,6 +91,10 @@ func TestLoadEventsReportsWhatBecameOfThem(t *testing.T) {
 	}
 	if report.Statuses["200"] == 0 || report.Statuses["429"] == 0 || report.Accepted != 100 {
 		t.Errorf("%v, %d accepted; want both, and 100", report.Statuses, report.Accepted)
+	}
+	about, ok := report.About.(map[string]any)
+	if run, isNumber := about["run"].(float64); !ok || !isNumber || run < 1 || run > 1<<53 {
+		t.Errorf("the run is %v, want a number that floats keep", about["run"])
 	}
 	if !strings.Contains(progress, "events/s sent") {
 		t.Errorf("progress is %q", progress)

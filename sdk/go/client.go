@@ -143,23 +143,27 @@ func (b BatchResult) bare() BatchResult {
 // Identify tells the host at once who a visitor is; it is never queued. The key
 // needs track:events for the website.
 func (c *Client) Identify(ctx context.Context, i Identity) Result {
+	c.fillIdentity(&i, time.Now())
+	return c.noted(ctx, c.identify(ctx, &i).of(i.EventID))
+}
+
+// identify sends an identity as often as the options say.
+func (c *Client) identify(ctx context.Context, i *Identity) (r Result) {
 	if err := ctx.Err(); err != nil {
 		return canceled(context.Cause(ctx))
 	}
 	if c.isClosed() {
 		return rejected(CodeClosed, "the client is closed")
 	}
-	c.fillIdentity(&i, time.Now())
 	body, wrong := i.encode()
 	if wrong != "" {
 		return rejected(CodeValidation, wrong)
 	}
-	var r Result
 	c.insist(ctx, func() (again bool, wait time.Duration) {
 		r = c.host.post(ctx, "/identify", body).Result
 		return r.Retryable && !r.Success, r.wait
 	})
-	return c.noted(ctx, r)
+	return r
 }
 
 // Flush sends everything that is queued, and returns when each event has its final

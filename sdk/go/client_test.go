@@ -29,12 +29,18 @@ func TestNewNamesEveryOptionWithoutMeaning(t *testing.T) {
 		"batch size": WithBatchSize(-1), "maximal queue size": WithMaxQueueSize(0), "batch timeout": WithBatchTimeout(-1),
 		"maximal deduplication cache size": WithMaxDeduplicationCacheSize(-1), "request timeout": WithRequestTimeout(0),
 		"retries": WithRetries(-1), "middleware": WithMiddleware(nil), "API URL": WithAPIURL("ftp://host"),
+		"website ID": WithWebsiteID(tooLong(256)), "namespace": WithNamespace(tooLong(65)),
+		"source": WithSource(tooLong(65)),
 	} {
 		if _, err := New(goodKey, WithAPIURL("http://h"), opt); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: New() = %v", name, err)
 		}
 	}
-	_, err := New(goodKey, WithBatchSize(-1), WithRetries(-2))
+	_, err := New(goodKey, WithWebsiteID(tooLong(255)), WithNamespace(tooLong(64)), WithSource(tooLong(64)))
+	if err != nil {
+		t.Errorf("New() with the longest texts = %v", err)
+	}
+	_, err = New(goodKey, WithBatchSize(-1), WithRetries(-2))
 	if err == nil || !strings.Contains(err.Error(), "batch size") || !strings.Contains(err.Error(), "retries") {
 		t.Errorf("New() = %v, want both told", err)
 	}
@@ -304,7 +310,7 @@ func TestIdentifySendsAtOnce(t *testing.T) {
 			ProfileID: "user-1", AnonymousID: "anon_1", Traits: map[string]any{"plan": "pro", "old": nil},
 			EventID: "id-1", Timestamp: time.UnixMilli(1795000000000),
 		})
-	check(t, "identify", r, Result{Success: true, Delivery: Delivered, StatusCode: 200})
+	check(t, "identify", r, Result{Success: true, Delivery: Delivered, StatusCode: 200, EventID: "id-1"})
 	const want = `{"profileId":"user-1","eventId":"id-1","timestamp":1795000000000,"anonymousId":"anon_1","websiteId":"web_1","traits":{"old":null,"plan":"pro"}}`
 	if got := h.requests()[0]; got.body != want || got.path != "/identify" {
 		t.Errorf("sent to %s:\n got %s\nwant %s", got.path, got.body, want)
@@ -320,7 +326,11 @@ func TestIdentifySendsAtOnce(t *testing.T) {
 		"eventId": {ProfileID: "p", EventID: tooLong(513)}, "traits": {ProfileID: "p", Traits: manyKeys(51)},
 		"size": {ProfileID: "p", Traits: exactly(32769)},
 	} {
-		check(t, name, c.Identify(t.Context(), bad), Result{Code: CodeValidation})
+		r := c.Identify(t.Context(), bad)
+		check(t, name, r, Result{Code: CodeValidation, EventID: r.EventID})
+		if r.EventID == "" {
+			t.Errorf("%s: the result has no id", name)
+		}
 	}
 	if n := len(h.requests()); n != 2 {
 		t.Errorf("%d requests, want 2", n)
@@ -375,11 +385,11 @@ func TestResponsesBecomeResults(t *testing.T) {
 				h := newHost(t, func(int, *call) reply { return tc.reply })
 				c := h.client(WithBatching(false), WithRetries(0))
 				begin := time.Now()
-				check(t, "identify", c.Identify(t.Context(), Identity{ProfileID: "p"}), tc.want)
+				tc.want.EventID = "e"
+				check(t, "identify", c.Identify(t.Context(), Identity{ProfileID: "p", EventID: "e"}), tc.want)
 				if took := time.Since(begin); took > DefaultRequestTimeout {
 					t.Errorf("took %s", took)
 				}
-				tc.want.EventID = "e"
 				r := c.Track(t.Context(), Event{Name: "x", EventID: "e"})
 				check(t, "track", r, tc.want)
 				if tc.reply.err != nil && !errors.Is(r.Err(), tc.reply.err) {
@@ -416,15 +426,22 @@ func TestWhatMaySucceedLaterIsTriedAgainWithTheSameID(t *testing.T) {
 			}
 		}
 		h.script = func(int, *call) reply { return unavailable }
-		check(t, "in vain", c.Identify(t.Context(), Identity{ProfileID: "p"}),
-			Result{Code: "DELIVERY_UNAVAILABLE", StatusCode: 503, RequestID: "req_1", Retryable: true})
-		calls = h.requests()[3:]
-		if !strings.Contains(calls[0].body, `"eventId":"`) || calls[0].body != calls[1].body ||
-			calls[1].body != calls[2].body {
-			t.Errorf("an identity is sent again as another one: %v", calls)
+		i := Identity{ProfileID: "p", Timestamp: time.UnixMilli(1795000000000)}
+		for range 2 { // the second time with the id that the first has told
+			r := c.Identify(t.Context(), i)
+			check(t, "in vain", r, Result{
+				EventID: r.EventID, Code: "DELIVERY_UNAVAILABLE", StatusCode: 503, RequestID: "req_1", Retryable: true,
+			})
+			i.EventID = r.EventID
 		}
-		if n := len(h.requests()); n != 6 {
-			t.Errorf("%d requests, want 6", n)
+		calls = h.requests()[3:]
+		for n, call := range calls {
+			if i.EventID == "" || !strings.Contains(call.body, `"eventId":"`+i.EventID+`"`) || call.body != calls[0].body {
+				t.Errorf("request %d sends the identity %q as another one: %s", n, i.EventID, call.body)
+			}
+		}
+		if len(calls) != 6 {
+			t.Errorf("%d requests, want 6", len(calls))
 		}
 	})
 }
@@ -459,9 +476,11 @@ func TestEveryCallEndsWithItsContext(t *testing.T) {
 		single := h.client(WithBatching(false), WithRequestTimeout(time.Hour))
 		lost := Result{Code: CodeCanceled, Retryable: true}
 		for name, work := range map[string]func(context.Context) Result{
-			"track":    func(ctx context.Context) Result { return single.Track(ctx, Event{Name: "x"}).of("") },
-			"batch":    func(ctx context.Context) Result { return single.Batch(ctx, []Event{{Name: "x"}}).Result },
-			"identify": func(ctx context.Context) Result { return single.Identify(ctx, Identity{ProfileID: "p"}) },
+			"track": func(ctx context.Context) Result { return single.Track(ctx, Event{Name: "x"}).of("") },
+			"batch": func(ctx context.Context) Result { return single.Batch(ctx, []Event{{Name: "x"}}).Result },
+			"identify": func(ctx context.Context) Result {
+				return single.Identify(ctx, Identity{ProfileID: "p"}).of("")
+			},
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			begin := time.Now()

@@ -65,10 +65,12 @@ type Identity struct {
 	// ProfileID is your own id of the person; required.
 	ProfileID string
 	// EventID makes it count once, however often it is sent. Without one the client
-	// makes one up before it tries for the first time.
+	// makes one up before it tries for the first time, which the Result tells.
 	EventID string
 	// Timestamp is when it was so; zero means now. Of what is told of a person, the
-	// latest holds, in whatever order it arrives. The host keeps milliseconds.
+	// latest holds, in whatever order it arrives: a call that is made again after a
+	// failure needs the time of the first beside its EventID. The host keeps
+	// milliseconds.
 	Timestamp time.Time
 	// AnonymousID is the visitor that the person was so far.
 	AnonymousID string

@@ -33,12 +33,21 @@ func (f *flush) take(it *item, r Result) bool {
 
 // fail notes a failed send, after which the next comes in so long.
 func (f *flush) fail(wait time.Duration) {
+	f.bear(wait)
 	switch {
 	case f.patience < 0:
-	case f.patience == 0 || wait > mostPause:
+	case f.patience == 0:
 		f.end()
 	default:
 		f.patience--
+	}
+}
+
+// bear ends the flush when the next send comes only in so long that it does not wait
+// for it.
+func (f *flush) bear(wait time.Duration) {
+	if f.patience >= 0 && wait > mostPause {
+		f.end()
 	}
 }
 

@@ -179,6 +179,15 @@ func (o *options) check() error {
 		}
 	}
 	o.batchSize = max(o.batchSize, 1)
+	for _, f := range []field{
+		{"website ID", o.websiteID, 0, MaxWebsiteIDLen},
+		{"namespace", o.namespace, 0, MaxNamespaceLen},
+		{"source", o.source, 0, MaxSourceLen},
+	} {
+		if wrong := f.check(); wrong != "" {
+			errs = append(errs, errors.New(wrong))
+		}
+	}
 	if o.batchTimeout < 0 {
 		errs = append(errs, fmt.Errorf("batch timeout: %s is negative", o.batchTimeout))
 	}

@@ -216,8 +216,9 @@ func (q *queue) land(batch []*item, results []Result, began int) (final []Result
 func (q *queue) fail(r Result, events, began int) {
 	o := &q.outage
 	o.last = r
-	if began != o.began {
-		return // another request has failed since this one set out
+	if began != o.began { // another request has failed since this one set out
+		q.heed(r.wait)
+		return
 	}
 	wait := backoff(q.every, o.failures)
 	o.failures++
@@ -229,6 +230,22 @@ func (q *queue) fail(r Result, events, began int) {
 		append(r.attrs(), slog.Int("events", events), slog.Int("failures", o.failures), slog.Duration("retry_in", wait))...)
 	for _, f := range q.flushes {
 		f.fail(wait)
+	}
+}
+
+// heed puts off the next request for as long as the host asks with a failure that does
+// not count.
+func (q *queue) heed(wait time.Duration) {
+	if wait == 0 {
+		return
+	}
+	o := &q.outage
+	o.asked = true
+	if until := time.Now().Add(wait); until.After(o.until) {
+		o.until = until
+	}
+	for _, f := range q.flushes {
+		f.bear(wait)
 	}
 }
 

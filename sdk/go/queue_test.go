@@ -482,6 +482,37 @@ func TestAnOlderSuccessDoesNotEndAPause(t *testing.T) {
 	})
 }
 
+func TestARetryAfterHoldsThoughAnotherRequestHasFailedBefore(t *testing.T) {
+	t.Parallel()
+	const asked = time.Second // when the host does, after the failure and before the success of two others
+	cut, limited, late := reply{err: errCut, hang: asked / 2}, rejection(429, "RATE_LIMITED", true), accepted
+	limited.header, limited.hang, late.hang = http.Header{"Retry-After": {"60"}}, asked, 5*time.Second
+	bubble(t, replies(cut, limited, late), []Option{WithBatchSize(1)}, func(s stage) {
+		t, h, c, _ := s.parts()
+		begin := time.Now()
+		for _, id := range []string{"a", "b", "c"} {
+			go c.Track(t.Context(), Event{Name: id, EventID: id})
+		}
+		synctest.Wait()
+		if b := c.Flush(t.Context()); b.Code != "RATE_LIMITED" || b.Pending != 3 || time.Since(begin) != asked {
+			t.Errorf("a flush that was waiting: %+v after %s", b, time.Since(begin))
+		}
+		after(10 * time.Second)
+		track(t, c, "d")
+		if b := c.Flush(t.Context()); b.Pending != 3 || time.Since(begin) != asked+10*time.Second {
+			t.Errorf("a flush within the minute: %+v after %s", b, time.Since(begin))
+		}
+		after(time.Until(begin.Add(asked+time.Minute)) - time.Nanosecond)
+		if got := h.names(); len(got) != 3 {
+			t.Errorf("requests %q within the minute, want 3", got)
+		}
+		c.Close(t.Context())
+		if got := h.names(); len(got) != 6 {
+			t.Errorf("requests %q, want 6", got)
+		}
+	})
+}
+
 func TestFlushReturnsTheFinalResult(t *testing.T) {
 	t.Parallel()
 	bubble(t, replies(rejection(402, "QUOTA_EXCEEDED", false), unavailable, reply{err: errCut}), nil, func(s stage) {
@@ -571,7 +602,7 @@ func TestCloseSendsWhatThereIsAndThenRejects(t *testing.T) {
 		closed := Result{Code: CodeClosed}
 		check(t, "track", c.Track(t.Context(), Event{Name: "x", EventID: "b"}), closed.of("b"))
 		check(t, "batch", c.Batch(t.Context(), []Event{{Name: "x"}}).Result, closed)
-		check(t, "identify", c.Identify(t.Context(), Identity{ProfileID: "p"}), closed)
+		check(t, "identify", c.Identify(t.Context(), Identity{ProfileID: "p", EventID: "i"}), closed.of("i"))
 		check(t, "flush", c.Flush(t.Context()).Result, Result{Success: true})
 		if again := c.Close(t.Context()); again.Processed != 1 {
 			t.Errorf("closing again: %+v", again)

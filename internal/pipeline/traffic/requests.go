@@ -12,10 +12,15 @@ type Mix struct {
 	PerVisit bool
 	// Duplicates is the share of events that are sent again, with the same id, in a
 	// later request. Disorder is the share that are sent later than those behind
-	// them. Late is the share of visits that are sent up to LatestMillis after they
+	// them; of 1 it is a little less, since some must go first. The two are at most 1
+	// together. Late is the share of visits that are sent up to three days after they
 	// took place, as by who was offline.
 	Duplicates, Disorder, Late float64
 }
+
+// mostDelayed bounds the events of a queue that wait for a later request, in
+// batches: enough that no share comes near it but a Disorder of nearly 1.
+const mostDelayed = 16
 
 // latest is how much later the events of a late visit are sent at most.
 const latest = 72 * time.Hour
@@ -50,7 +55,13 @@ type queue struct {
 	agent string
 	body  []byte
 	count int
-	again [][]byte
+	again []delayed
+}
+
+// delayed is an event that goes into a later request.
+type delayed struct {
+	agent string
+	event []byte
 }
 
 // Requests returns the requests of a stream's visits.
@@ -87,7 +98,7 @@ func (r *Requests) visit(now time.Time) {
 	}
 	for _, way := range []Way{Pages, Custom, Vitals, Errors} {
 		key := queueKey{site, way}
-		if q := r.open[key]; q != nil && q.count > 0 {
+		for q := r.open[key]; q != nil && (q.count > 0 || len(q.again) > 0); {
 			r.flush(key, q)
 		}
 	}
@@ -103,26 +114,23 @@ func (r *Requests) add(site int, e *Event, late int64) {
 		r.open[key] = q
 	}
 	dice := r.source.random.unit()
-	if dice < r.mix.Duplicates+r.mix.Disorder {
-		q.again = append(q.again, e.AppendJSON(nil, late))
+	if dice < r.mix.Duplicates+r.mix.Disorder && len(q.again) < mostDelayed*r.mix.Batch {
+		q.again = append(q.again, delayed{e.UserAgent, e.AppendJSON(nil, late)})
 		if dice >= r.mix.Duplicates {
 			return
 		}
 	}
-	if q.count == 0 {
-		q.agent = e.UserAgent
-	}
-	q.begin()
+	q.begin(e.UserAgent)
 	q.body = e.AppendJSON(q.body, late)
 	if q.count >= r.mix.Batch {
 		r.flush(key, q)
 	}
 }
 
-// begin makes room for one event more.
-func (q *queue) begin() {
+// begin makes room for one event more, of a visitor with a user agent.
+func (q *queue) begin(agent string) {
 	if q.count++; q.count == 1 {
-		q.body = append(q.body, '[')
+		q.agent, q.body = agent, append(q.body, '[')
 	} else {
 		q.body = append(q.body, ',')
 	}
@@ -131,14 +139,16 @@ func (q *queue) begin() {
 // flush hands out what is filled and begins the next with what waits for it.
 func (r *Requests) flush(key queueKey, q *queue) {
 	for {
-		r.ready = append(r.ready, Request{
-			Way: key.way, Website: r.source.world.SiteID(key.site), UserAgent: q.agent, Body: append(q.body, ']'),
-			Events: q.count,
-		})
-		q.body, q.count = make([]byte, 0, cap(q.body)), 0
+		if q.count > 0 { // of a visit, all may be delayed
+			r.ready = append(r.ready, Request{
+				Way: key.way, Website: r.source.world.SiteID(key.site), UserAgent: q.agent, Body: append(q.body, ']'),
+				Events: q.count,
+			})
+			q.body, q.count = make([]byte, 0, cap(q.body)), 0
+		}
 		for len(q.again) > 0 && q.count < r.mix.Batch {
-			q.begin()
-			q.body = append(q.body, q.again[0]...)
+			q.begin(q.again[0].agent)
+			q.body = append(q.body, q.again[0].event...)
 			q.again = q.again[1:]
 		}
 		if q.count < r.mix.Batch {

@@ -13,6 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/millrace/millrace/internal/adapter/kafka"
+	"github.com/millrace/millrace/internal/contract/event"
+	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
 )
@@ -21,9 +27,12 @@ import (
 type example struct {
 	language   string
 	eventually bool // its result may take a moment
-	once       bool // it shows each event once, though the topic has a copy
+	once       bool // it shows each event once, though the topic has copies
 	text       string
 }
+
+// copied are the ids of events of which the topic has a copy.
+var copied = []string{"e-0", "far"}
 
 func examples(t *testing.T, path string) []example {
 	t.Helper()
@@ -61,6 +70,7 @@ func TestTheExamplesForTappingTheTopicsRunAsPrinted(t *testing.T) {
 			fmt.Sprintf(`[{"name":"signup","eventId":"e-%d","properties":{"plan":"pro"}},{"name":"screen_view"}]`, n))
 	}
 	s.MustTrack(t, `{"name":"signup","eventId":"e-0","properties":{"plan":"pro"}}`) // a copy
+	putFarCopy(t, s, "far")
 	here := strings.NewReplacer("127.0.0.1:9092", s.Kafka.Brokers[0], "127.0.0.1:8123", s.ClickHouseHTTP)
 	play := func(t *testing.T, e example) {
 		t.Helper()
@@ -112,10 +122,57 @@ func (e example) run(t *testing.T, s *harness.System, text string) error {
 		len(strings.TrimSpace(string(out))) == 0 {
 		return errors.New("printed nothing")
 	}
-	if n := strings.Count(string(out), `"id":"e-0"`); e.once && n != 1 {
-		return fmt.Errorf("the event with a copy is shown %d times: %s", n, out)
+	for _, id := range copied {
+		if n := strings.Count(string(out), `"id":"`+id+`"`); e.once && n != 1 {
+			return fmt.Errorf("the event %s, of which there is a copy, is shown %d times", id, n)
+		}
 	}
 	return nil
+}
+
+// putFarCopy puts an event of hours ago and its copy on the topic: in another partition
+// than that of the system's website, and with more between them than one fetch brings of
+// a partition. Whoever reads from the start meets the copy in a later poll than records
+// of now.
+func putFarCopy(t *testing.T, s *harness.System, id string) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.Kafka.Brokers...),
+		kgo.ProducerBatchCompression(kgo.NoCompression()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	topic := kafka.TopicName(s.Kafka, record.TopicEvents)
+	topics, err := kadm.NewClient(client).ListTopics(t.Context(), topic)
+	partitions := len(topics[topic].Partitions)
+	if err != nil || partitions < 2 {
+		t.Fatalf("%s has %d partitions: %v", topic, partitions, err)
+	}
+	owner, here := websiteID(0), javaPartition([]byte(s.WebsiteID), partitions)
+	for n := 1; javaPartition([]byte(owner), partitions) == here; n++ {
+		owner = websiteID(n)
+	}
+	const hours, between = 3 * time.Hour, 40 // of 30 kB each; a fetch brings 1 MiB
+	var b record.Batch
+	b.Reset(record.Receipt{Organization: organization, RequestID: "req-1", At: time.Now().Add(-hours)})
+	add := func(id, properties string) {
+		b.Add(&event.Event{Name: []byte("x"), EventID: []byte(id), Properties: []byte(properties)},
+			record.Target{Website: owner}, nil)
+	}
+	add(id, "{}")
+	for n := range between {
+		add(fmt.Sprint("between-", n), `{"pad":"`+strings.Repeat("x", 30_000)+`"}`)
+	}
+	add(id, "{}")
+	for _, r := range b.Records() {
+		one := &kgo.Record{Topic: topic, Key: r.Key, Value: r.Value, Timestamp: r.Time}
+		for _, h := range r.Headers {
+			one.Headers = append(one.Headers, kgo.RecordHeader(h))
+		}
+		if err := client.ProduceSync(t.Context(), one).FirstErr(); err != nil { // a batch for each
+			t.Fatal(err)
+		}
+	}
 }
 
 // run compiles a program against this module's dependencies, and runs it.
