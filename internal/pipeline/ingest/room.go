@@ -67,9 +67,22 @@ func (r *run) admit(ctx context.Context) error {
 // worth it.
 const keepRoom = 16 << 10
 
+// claimKeys claims what the decoder takes to tell very many keys apart. How many there are
+// shows only while they are read. Where nothing was claimed before, nothing is limited.
+func (r *run) claimKeys(bytes int) error {
+	if r.claim.Bytes() == 0 {
+		return nil
+	}
+	if err := r.claim.Take(int64(bytes)); err != nil {
+		return err
+	}
+	r.keys += int64(bytes)
+	return nil
+}
+
 // settle gives back what the events turn out not to need.
 func (r *run) settle() {
-	if n := need(r.req.Route, len(r.req.Body), len(r.events)); r.claim.Bytes() > n+keepRoom {
+	if n := need(r.req.Route, len(r.req.Body), len(r.events)) + r.keys; r.claim.Bytes() > n+keepRoom {
 		r.claim.Keep(n)
 	}
 }
