@@ -46,19 +46,7 @@ func (r *run) admit(ctx context.Context) error {
 	if r.deps.Gate == nil {
 		return nil
 	}
-	site, organization := r.clientID, ""
-	if r.principal.Kind == auth.KindKey {
-		site, organization = r.req.WebsiteID, r.principal.OrganizationID
-	} else if w := r.deps.Access.Remembered(view(site)); w != nil { // not read: there may be no room for it
-		organization = w.OrganizationID
-	}
-	owner := view(site)
-	if owner == "" {
-		owner = r.principal.WebsiteID
-	}
-	if owner == "" {
-		owner = organization
-	}
+	owner, organization := r.holder()
 	r.claim = r.deps.Gate.Open(admission.Work, owner, organization)
 	return r.claim.Await(ctx, need(r.req.Route, len(r.req.Body), event.AtMost(r.req.Body)))
 }
@@ -66,6 +54,36 @@ func (r *run) admit(ctx context.Context) error {
 // keepRoom is what of the claim may stay beyond the need: giving it back is not
 // worth it.
 const keepRoom = 16 << 10
+
+// holder returns in whose names room is claimed: a website's, and its organization's. What is
+// not known to be a website counts as the key's organization, or as the address: with names
+// that it makes up a caller would have as many shares as it likes. Nobody is asked for what
+// is not remembered, for there may be no room for it.
+func (r *run) holder() (owner, organization string) {
+	p, ref := r.principal, view(r.clientID)
+	if p.Kind == auth.KindKey {
+		if p.WebsiteID != "" {
+			return p.WebsiteID, p.OrganizationID
+		}
+		ref = view(r.req.WebsiteID)
+	}
+	if ref != "" {
+		if w := r.deps.Access.Remembered(ref); w != nil && (p.Kind != auth.KindKey || w.OrganizationID == p.OrganizationID) {
+			return w.ID, w.OrganizationID
+		}
+	}
+	if p.Kind == auth.KindKey {
+		return p.OrganizationID, p.OrganizationID
+	}
+	addr := r.req.Addr.Unmap()
+	if site, err := addr.WithZone("").Prefix(ipv6Site); err == nil && addr.Is6() {
+		addr = site.Addr()
+	}
+	return addr.String(), ""
+}
+
+// ipv6Site is the length of the prefix that is one caller's.
+const ipv6Site = 64
 
 // claimKeys claims what the decoder takes to tell very many keys apart. How many there are
 // shows only while they are read. Where nothing was claimed before, nothing is limited.

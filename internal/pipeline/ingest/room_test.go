@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"runtime"
 	"strconv"
 	"strings"
@@ -301,6 +302,38 @@ func TestARequestWithoutRoomIsRejectedAfterItsCredentialAndBeforeItsBodyIsRead(t
 	}
 	if len(w.published) > 0 || len(w.asked) > 0 {
 		t.Errorf("%d records were published, asked was for %v", len(w.published), w.asked)
+	}
+}
+
+// However a caller names its website, and whatever else it names, it has one share.
+func TestNamesThatACallerMakesUpAreNoSharesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	turns := func(names ...string) func(int) string { return func(i int) string { return names[i%len(names)] } }
+	for name, tc := range map[string]struct {
+		key  string // none for a client id
+		site func(i int) string
+	}{
+		"a website of the key":            {"global", turns("web_1")},
+		"names that are none":             {"global", strconv.Itoa},
+		"another organization's websites": {"global", turns("web_3", "client-3")},
+		"what a limited key may not name": {"limited", turns("web_1", "web_2", "x")},
+		"names of one website":            {"", turns("client-1", "client-0", "web_1")},
+		"client ids that are none":        {"", strconv.Itoa},
+	} {
+		const memory = 1 << 20
+		a, gate := gated(&world{}, &world{}, memory)
+		for i := 0; ; i++ {
+			r := &run{Acceptor: a, req: request(tc.key, tc.site(i), `{"name":"a"}`), principal: keys[tc.key]}
+			if r.req.Addr = netip.AddrFrom16([16]byte{0x20, 1, 8: byte(i)}); tc.key == "" {
+				r.clientID = r.req.WebsiteID
+			}
+			if r.admit(t.Context()) != nil {
+				break
+			}
+		}
+		if got := gate.Used(); got > memory*6/10 { // half, and the last one
+			t.Errorf("%s: %d bytes of %d are held", name, got, memory)
+		}
 	}
 }
 
