@@ -29,6 +29,8 @@ type attack struct {
 	// drips has requests come byte by byte instead, so many at once, which begin
 	// with this text.
 	drips string
+	// nobody sends without a credential.
+	nobody bool
 	// allowed is no abuse: it takes its share, which others notice.
 	allowed bool
 	// flood takes all that its organization may have, so that the others are those of
@@ -55,13 +57,15 @@ func attacks(t *testing.T) []attack {
 	}
 	g.Close()
 	z.Close()
-	keys := `{"name":"a","properties":{"k":0` + strings.Join(slices.Collect(func(yield func(string) bool) {
-		for i := range 10_000 {
-			if !yield(fmt.Sprintf(`,"k%d":%d`, i, i)) {
-				return
+	keys := func(n int) string {
+		return `{"name":"a","properties":{"k":0` + strings.Join(slices.Collect(func(yield func(string) bool) {
+			for i := range n {
+				if !yield(fmt.Sprintf(`,"%x":1`, i)) {
+					return
+				}
 			}
-		}
-	}), "") + `}}`
+		}), "") + `}}`
+	}
 	tiny := `[{"name":"a"}` + strings.Repeat(`,{"name":"a"}`, (event.MaxBodyBytes-100)/13) + `]`
 	return []attack{
 		{name: "slow header", drips: "POST /track HTTP/1.1\r\nX: ", wires: 200},
@@ -69,7 +73,10 @@ func attacks(t *testing.T) []attack {
 		{name: "gzip bomb", lines: "Content-Encoding: gzip\r\n", body: gz.String(), want: 413, rate: 10, wires: 8},
 		{name: "zstd bomb", lines: "Content-Encoding: zstd\r\n", body: zs.String(), want: 413, rate: 10, wires: 8},
 		{name: "2 MB and a byte", body: strings.Repeat(" ", event.MaxBodyBytes+1), want: 413, rate: 10, wires: 8},
-		{name: "10,000 keys", body: keys, want: 413, rate: 10, wires: 8},
+		{name: "10,000 keys", body: keys(10_000), want: 413, rate: 10, wires: 8},
+		// To tell the keys of one of them apart takes ten times its size.
+		{name: "2 MB of keys, 12 at once", body: keys(200_000), want: 413, rate: 12, wires: 12, allowed: true, flood: true},
+		{name: "and by nobody", body: keys(200_000), want: 401, rate: 12, wires: 12, allowed: true, nobody: true},
 		{name: "deep nesting", body: `{"name":"a","x":` + strings.Repeat("[", 1<<20), want: 400, rate: 10, wires: 8},
 		{name: "duplicate keys", body: `{"name":"a"` + strings.Repeat(`,"k":1`, 10_000) + "}", want: 400, rate: 10, wires: 8},
 		{name: "invalid UTF-8", body: `{"name":"` + strings.Repeat("a\xff", 10_000) + `"}`, want: 400, rate: 10, wires: 8},
@@ -149,9 +156,12 @@ func (x *target) under(ctx context.Context, a attack, heard *tally) {
 		drip(ctx, x.addr(), a.drips, a.wires)
 		return
 	}
-	text := fmt.Appendf(nil,
-		"POST /track?website_id=%s HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\n%sContent-Length: %d\r\n\r\n%s",
-		x.fixture.WebsiteID, x.fixture.Key, a.lines, len(a.body), a.body)
+	path, lines := "/track?website_id="+x.fixture.WebsiteID, "X-Api-Key: "+x.fixture.Key+"\r\n"+a.lines
+	if a.nobody {
+		path, lines = "/track", a.lines
+	}
+	text := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s",
+		path, lines, len(a.body), a.body)
 	l := load{
 		addr: x.addr(), rate: a.rate, wires: a.wires, request: func(buf []byte, _ int) []byte { return append(buf, text...) },
 		heard: heard.heard,

@@ -187,10 +187,15 @@ func (s *Store) ListErasures(ctx context.Context, f erasure.Filter) ([]*erasure.
 		})
 }
 
-// OpenErasures returns up to limit erasures that are not done, oldest first.
-func (s *Store) OpenErasures(ctx context.Context, limit int) ([]*erasure.Erasure, error) {
+// OpenErasures returns up to limit erasures in one of the states, oldest first. Without
+// states it is all that are not done.
+func (s *Store) OpenErasures(ctx context.Context, limit int, in ...erasure.State) ([]*erasure.Erasure, error) {
 	return s.erasures(ctx, "listing open erasures", func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("e.state <> 'done'").Order("e.id").Limit(int64(limit))
+		q = q.Where("e.state <> 'done'")
+		if len(in) > 0 {
+			q = q.Where("e.state IN (?)", bun.In(in))
+		}
+		return q.Order("e.id").Limit(int64(limit))
 	})
 }
 

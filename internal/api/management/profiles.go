@@ -36,8 +36,8 @@ func (p *Profiles) Resource() rpc.Resource {
 				Unstored: []string{"profileId", "anonymousId"},
 				Detail: "Everything that was received of the visitor by now, and for two more seconds, since edges' clocks " +
 					"differ, in every table: events, vitals, errors, identities, traits and aliases. " +
-					"By profileId, which includes what came under the visitor ids that this profile alone was told to have; or by " +
-					"anonymousId, as sent or as stored. " +
+					"By profileId, which includes what came under the visitor ids that this profile alone was told to have; by " +
+					"anonymousId, as sent or as stored; or by both. " +
 					"It cannot be taken back. The answer comes before the rows are gone: follow it with erasures/get. " + whatStays,
 			}, p.delete),
 		},
@@ -73,7 +73,7 @@ type profileDelete struct {
 	rpc.InOrganization
 
 	WebsiteID   string `json:"websiteId,omitempty" minLength:"1" maxLength:"128" doc:"The website's id or client id; without it, what belongs to the organization and no website. A key that is limited to a website means that one."`
-	ProfileID   string `json:"profileId,omitempty" minLength:"1" maxLength:"256" doc:"Your own id of the user, as events and identify calls have it. Either this or anonymousId."`
+	ProfileID   string `json:"profileId,omitempty" minLength:"1" maxLength:"256" doc:"Your own id of the user, as events and identify calls have it. This or anonymousId, or both."`
 	AnonymousID string `json:"anonymousId,omitempty" minLength:"1" maxLength:"256" doc:"The id that a browser or app gave the visitor, or as it is stored."`
 }
 
@@ -96,7 +96,7 @@ type erasureBody struct {
 	WebsiteID      *string          `json:"websiteId" nullable:"true" doc:"Null for what belongs to no website."`
 	Kind           string           `json:"kind" enum:"website,profile,visitor" doc:"What is erased: all of a website that was deleted, a profile with its visitor ids, or one visitor id."`
 	State          string           `json:"state" enum:"requested,tombstoned,deleting,done" doc:"tombstoned: nothing of it is stored any more; deleting: what was stored is being deleted; done: nothing is left."`
-	HashedDays     []string         `json:"hashedDays" doc:"Of a visitor id, the UTC days for which what is stored under its hash is found."`
+	HashedDays     []string         `json:"hashedDays" doc:"Of an anonymousId, the UTC days for which what is stored under its hash is found."`
 	SharedIDs      int              `json:"sharedIds" doc:"Visitor ids of the profile that other profiles were told to have too: what is stored under those without a profile stays, unless each is erased by anonymousId."`
 	DeletedRows    map[string]int64 `json:"deletedRows" doc:"Rows by table."`
 	Note           string           `json:"note" doc:"What cannot be found, and what stays for a while."`

@@ -21,7 +21,7 @@ type request struct {
 	DoneAt                *string
 }
 
-func TestAVisitorIsErasedByOneOfTwoIDs(t *testing.T) {
+func TestAVisitorIsErasedByOneOfTwoIDsOrBoth(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	w := do[site](d, "owner", "websites/create", `{"name":"Shop","domain":"shop.example"}`)
@@ -36,6 +36,7 @@ func TestAVisitorIsErasedByOneOfTwoIDs(t *testing.T) {
 	}{
 		{`{"websiteId":"` + w.ID + `","profileId":"anna"}`, "profile", true, 1},
 		{`{"websiteId":"` + w.ClientID + `","anonymousId":"v1"}`, "visitor", true, 2}, // itself, and hashed as of today
+		{`{"websiteId":"` + w.ID + `","profileId":"anna","anonymousId":"v1"}`, "profile", true, 3},
 		{`{"profileId":"` + longest + `"}`, "profile", false, 1},
 		// As events may have it.
 		{`{"profileId":"a\u0000b"}`, "profile", false, 1},
@@ -60,12 +61,12 @@ func TestAVisitorIsErasedByOneOfTwoIDs(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		`{"websiteId":"` + w.ID + `"}`, `{"profileId":"a","anonymousId":"b"}`, `{"profileId":""}`, `{"anonymousId":""}`,
+		`{"websiteId":"` + w.ID + `"}`, `{"profileId":""}`, `{"anonymousId":""}`,
 		`{"profileId":"` + longest + `é"}`, `{"anonymousId":"` + longest + `é"}`, `{"websiteId":"a\u0000","profileId":"b"}`,
 	} {
 		d.rejected("admin", "profiles/delete", bad, http.StatusBadRequest, apierr.Validation)
 	}
-	if entries, err := d.db.OpenErasures(t.Context(), 10); err != nil || len(entries) != 5 {
+	if entries, err := d.db.OpenErasures(t.Context(), 10); err != nil || len(entries) != 6 {
 		t.Errorf("%d erasures, %v", len(entries), err)
 	}
 }

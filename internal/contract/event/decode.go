@@ -8,6 +8,10 @@ import (
 // worth keeping: once its buffers have grown it allocates nothing for a valid
 // body. The zero value is ready.
 type Decoder struct {
+	// Room, where it is set, is asked for so many bytes more before the keys of a body take
+	// more memory than those of usual ones. Its error ends the decoding, which returns it.
+	Room func(bytes int) error
+
 	scan       Scanner
 	form       *Form
 	shape      Shape
@@ -35,13 +39,16 @@ const keptEvents = 1 << 12
 // Decode is DecodeForm for POST /track.
 func (d *Decoder) Decode(body []byte) ([]Event, error) { return d.DecodeForm(Track, OneOrMany, body) }
 
-// DecodeForm reads the events of a body. It returns at least one
-// event, in the order of the body, or an *Invalid and nothing. The events belong
-// to the Decoder, and parts of them to body: both must stay as they are until
-// the events are no longer needed.
+// DecodeForm reads the events of a body. It returns at least one event, in the order of
+// the body, or an *Invalid, or what Room said, and nothing. The events belong to the
+// Decoder, and parts of them to body: both must stay as they are until the events are no
+// longer needed.
 func (d *Decoder) DecodeForm(form *Form, shape Shape, body []byte) ([]Event, error) {
 	d.form, d.shape, d.each, d.most = form, shape, false, MaxProblems
 	d.read(body)
+	if d.scan.keys.denied != nil {
+		return nil, d.scan.keys.denied
+	}
 	if d.problems != nil {
 		return nil, &Invalid{Problems: d.problems, TooLarge: d.tooLarge}
 	}
@@ -51,10 +58,14 @@ func (d *Decoder) DecodeForm(form *Form, shape Shape, body []byte) ([]Event, err
 // DecodeEach reads an array of events of which each stands for itself: those that
 // break a rule, be it one of what JSON may hold here, are marked Rejected, and problems,
 // in the order of the body, say why. Only a body that is no JSON, no array, or holds
-// nothing is an *Invalid, and one with more than MaxRejected such events.
+// nothing is an *Invalid, and one with more than MaxRejected such events. What Room says
+// concerns all of them.
 func (d *Decoder) DecodeEach(form *Form, body []byte) (events []Event, problems []Problem, err error) {
 	d.form, d.shape, d.each, d.most = form, Many, true, MaxEachProblems
 	d.read(body)
+	if d.scan.keys.denied != nil {
+		return nil, nil, d.scan.keys.denied
+	}
 	if d.broken {
 		told := d.problems
 		if len(told) > MaxProblems {
@@ -68,6 +79,7 @@ func (d *Decoder) DecodeEach(form *Form, body []byte) (events []Event, problems 
 func (d *Decoder) read(body []byte) {
 	d.Release()
 	d.scan.Reset(body)
+	d.scan.keys.room = d.Room
 	d.batch, d.broken, d.tooLarge, d.problems = false, false, false, nil
 	d.events, d.pagesUsed, d.rejections, d.seen, d.atMost = d.events[:0], 0, 0, 0, -1
 	i := d.root(d.scan.Blank(0))
@@ -169,7 +181,7 @@ func (d *Decoder) event(i, index, depth int) int {
 			f = d.form.resolve(f, key)
 		}
 		if f == fieldUnknown && !d.scan.keys.add(&scope, key) || seen.has(f) {
-			return d.malformed(index, d.form.fields[f].Name, d.scan.fail(from, RuleDuplicateKey))
+			return d.malformed(index, d.form.fields[f].Name, d.scan.fail(from, d.scan.keys.rejection()))
 		}
 		if f == fieldUnknown {
 			i = d.scan.Skip(i, depth+1)

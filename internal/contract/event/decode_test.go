@@ -291,6 +291,7 @@ func TestPeekWebsiteIDReadsTheFirstEventOnly(t *testing.T) {
 		`{"websiteId":"w`:                                  "",
 		`{"name":"\x","websiteId":"w"}`:                    "",
 		`{"a":1,"a":2,"websiteId":"w"}`:                    "w", // validation rejects it later
+		`{"a":{"b":1,"b":2},"websiteId":"w"}`:              "w",
 		`[]`:                                               "",
 		`"websiteId"`:                                      "",
 		``:                                                 "",

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/maphash"
+	"unsafe"
 )
 
 // keySet finds duplicate keys of the objects that are open. Few keys, the usual
 // case, are compared one by one; an object with more goes through a hash table
-// with a secret seed, so that no body makes it quadratic.
+// with a secret seed, so that no body makes it quadratic. Memory for very many keys
+// is asked for before it is taken.
 type keySet struct {
 	keys []seenKey // of the open objects, outermost first
 
@@ -16,8 +18,16 @@ type keySet struct {
 	seed   maphash.Seed
 	seeded bool
 	table  []keySlot // open addressing; length is a power of two
-	mask   uint64    // of positions in the table
+	mask   uint32    // of positions in the table
 	used   int
+	large  int // open objects whose keys are in the table
+
+	// idle says that duplicates are nobody's concern, so that no more keys are
+	// remembered than are compared.
+	idle   bool
+	room   func(bytes int) error // nil gives any
+	asked  int                   // bytes that room has given for this body
+	denied error                 // what room said when it gave no more
 }
 
 // seenKey is one key and a number that tells most keys apart.
@@ -35,26 +45,31 @@ type keyScope struct {
 	bits   uint64
 }
 
-// keySlot is one key in the table; scope 0 is a free slot. Slots of closed
-// objects stay until reset and match nothing.
+// keySlot is one key in the table. Slots of closed objects may stay. They match nothing:
+// a slot counts only where the key at its index is one of the object, and the key sought.
 type keySlot struct {
-	hash  uint64
-	scope uint32
-	index uint32
+	tag   uint32 // hash of the key and its object's number
+	index uint32 // one more than that of the key; 0 for a free slot
 }
 
 const (
-	comparedKeys = 16      // keys of one object that are compared one by one
-	keptKeys     = 1 << 12 // in the list and in the table; bounds what a hostile body leaves behind
+	comparedKeys = 16     // keys of one object that are compared one by one
+	keptKeys     = 1 << 8 // in the list and in the table, without asking, and after a body
+	// openKeys is how many keys may be in the list behind the last one of an object in
+	// the table: those of objects within it that are compared.
+	openKeys = comparedKeys * MaxDepth
+
+	keyBytes  = int(unsafe.Sizeof(seenKey{}))
+	slotBytes = int(unsafe.Sizeof(keySlot{}))
 )
 
 // reset forgets the keys of the last body.
 func (k *keySet) reset() {
 	k.release()
-	k.keys, k.scopes = k.keys[:0], 0
+	k.keys, k.scopes, k.large = k.keys[:0], 0, 0
+	k.idle, k.asked, k.denied = false, 0, nil
 	if k.used > 0 {
-		clear(k.table)
-		k.used = 0
+		k.empty()
 	}
 }
 
@@ -74,14 +89,33 @@ func (k *keySet) open() keyScope {
 }
 
 func (k *keySet) close(s *keyScope) {
+	if len(k.keys)-s.from > comparedKeys {
+		k.leave()
+	}
 	k.keys = k.keys[:s.from]
 }
 
-// closeAll closes what objects are open.
-func (k *keySet) closeAll() { k.keys = k.keys[:0] }
+// leave notes that an object in the table is closed. A table in which only such are is
+// emptied once that costs less than they did, so that it grows with the keys of one object
+// and not of all.
+func (k *keySet) leave() {
+	if k.large--; k.large == 0 && 4*k.used > len(k.table) {
+		k.empty()
+	}
+}
 
-// add reports whether key is new to the innermost open object, which is s. The
-// key must not change before the object is closed.
+func (k *keySet) empty() {
+	clear(k.table)
+	k.used = 0
+}
+
+// closeAll closes what objects are open.
+func (k *keySet) closeAll() {
+	k.keys, k.large = k.keys[:0], 0
+}
+
+// add reports whether key is new to the innermost open object, which is s, and there is
+// room for it. The key must not change before the object is closed.
 func (k *keySet) add(s *keyScope, key []byte) bool {
 	mark := keyMark(key)
 	bit := uint64(1) << (mark * 0x9E3779B97F4A7C15 >> 58)
@@ -94,6 +128,14 @@ func (k *keySet) add(s *keyScope, key []byte) bool {
 		return true
 	}
 	return k.addToTable(s, mark, key)
+}
+
+// rejection is the rule by which add said no.
+func (k *keySet) rejection() Rule {
+	if k.denied != nil {
+		return ruleNoRoom
+	}
+	return RuleDuplicateKey
 }
 
 // compare reports whether key is among the keys of s, of which there are few.
@@ -109,16 +151,25 @@ func (k *keySet) compare(s *keyScope, mark uint64, key []byte) bool {
 // addToTable is add for an object of many keys. The first ones come to the table
 // with the first that is too many.
 func (k *keySet) addToTable(s *keyScope, mark uint64, key []byte) bool {
+	if k.idle {
+		return true
+	}
+	if len(k.keys) >= keptKeys && cap(k.keys)-len(k.keys) < openKeys && !k.lengthen() {
+		return false
+	}
 	if count := len(k.keys) - s.from; count == comparedKeys {
+		k.large++
 		for i := range count {
-			k.insert(s, s.from+i)
+			if !k.insert(k.tag(s, k.keys[s.from+i].name), s.from+i) {
+				return false
+			}
 		}
 	}
-	if k.find(s, key) {
+	tag := k.tag(s, key)
+	if k.find(s, tag, key) || !k.insert(tag, len(k.keys)) {
 		return false
 	}
 	k.keys = append(k.keys, seenKey{mark, key})
-	k.insert(s, len(k.keys)-1)
 	return true
 }
 
@@ -135,49 +186,78 @@ func keyMark(key []byte) uint64 {
 	return uint64(n)<<56 | uint64(key[n-1])<<16 | uint64(key[n/2])<<8 | uint64(key[0])
 }
 
-func (k *keySet) hash(s *keyScope, key []byte) uint64 {
+func (k *keySet) tag(s *keyScope, key []byte) uint32 {
 	if !k.seeded {
 		k.seed, k.seeded = maphash.MakeSeed(), true
 	}
-	return maphash.Bytes(k.seed, key) + uint64(s.number)*0x9E3779B97F4A7C15
+	return uint32((maphash.Bytes(k.seed, key) + uint64(s.number)*0x9E3779B97F4A7C15) >> 32)
 }
 
-func (k *keySet) find(s *keyScope, key []byte) bool {
-	h := k.hash(s, key)
-	for i := h; ; i++ {
+func (k *keySet) find(s *keyScope, tag uint32, key []byte) bool {
+	for i := tag; ; i++ {
 		slot := k.table[i&k.mask]
-		if slot.scope == 0 {
+		if slot.index == 0 {
 			return false
 		}
-		if slot.hash == h && slot.scope == s.number && bytes.Equal(k.keys[slot.index].name, key) {
+		at := int(slot.index) - 1
+		if slot.tag == tag && at >= s.from && at < len(k.keys) && bytes.Equal(k.keys[at].name, key) {
 			return true
 		}
 	}
 }
 
-func (k *keySet) insert(s *keyScope, index int) {
-	if 2*(k.used+1) > len(k.table) {
-		k.grow()
+// insert reports whether there is room for the slot of a key.
+func (k *keySet) insert(tag uint32, index int) bool {
+	if 4*(k.used+1) > 3*len(k.table) && !k.grow() {
+		return false
 	}
-	k.place(keySlot{hash: k.hash(s, k.keys[index].name), scope: s.number, index: uint32(index)})
+	k.place(keySlot{tag, uint32(index) + 1})
 	k.used++
+	return true
 }
 
 func (k *keySet) place(slot keySlot) {
-	i := slot.hash
-	for k.table[i&k.mask].scope != 0 {
+	i := slot.tag
+	for k.table[i&k.mask].index != 0 {
 		i++
 	}
 	k.table[i&k.mask] = slot
 }
 
-func (k *keySet) grow() {
-	old := k.table
-	k.table = make([]keySlot, max(4*comparedKeys, 2*len(old)))
-	k.mask = uint64(len(k.table)) - 1
+// grow doubles the table, if there is room for another one.
+func (k *keySet) grow() bool {
+	old, size := k.table, max(4*comparedKeys, 2*len(k.table))
+	if size > keptKeys && !k.ask(keyBytes*cap(k.keys)+slotBytes*(size+len(old))) {
+		return false
+	}
+	k.table = make([]keySlot, size)
+	k.mask = uint32(size) - 1
 	for _, slot := range old {
-		if slot.scope != 0 {
+		if slot.index != 0 {
 			k.place(slot)
 		}
 	}
+	return true
+}
+
+// lengthen doubles the list, if there is room for another one.
+func (k *keySet) lengthen() bool {
+	size := 2 * (cap(k.keys) + openKeys)
+	if !k.ask(keyBytes*(size+cap(k.keys)) + slotBytes*len(k.table)) {
+		return false
+	}
+	k.keys = append(make([]seenKey, 0, size), k.keys...)
+	return true
+}
+
+// ask reports whether the keys may take so many bytes in all, those of a list or a table
+// that is being replaced included.
+func (k *keySet) ask(total int) bool {
+	if more := total - k.asked; k.room != nil && more > 0 {
+		if k.denied = k.room(more); k.denied != nil {
+			return false
+		}
+		k.asked = total
+	}
+	return true
 }

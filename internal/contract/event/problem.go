@@ -28,6 +28,9 @@ const (
 	RuleInvalidUTF8  Rule = "invalid_utf8"
 	RuleNumberRange  Rule = "number_range"
 	RuleTooDeep      Rule = "too_deep"
+
+	// ruleNoRoom ends decoding where Decoder.Room does. No Problem has it in the end.
+	ruleNoRoom Rule = "no_room"
 )
 
 // Problem is one way in which a body breaks the rules.

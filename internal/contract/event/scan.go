@@ -104,6 +104,12 @@ func (s *Scanner) markedText(i int) (text []byte, next int) {
 		return nil, -1
 	}
 	text = s.body[i:end:end]
+	if !plain && s.keys.idle { // nobody keeps the texts that came before, nor wants a long one
+		if len(text) > longestID {
+			return text, end + 1
+		}
+		s.text = s.text[:0]
+	}
 	if !plain {
 		from := len(s.text)
 		s.text = appendUnescaped(s.text, text)
@@ -265,8 +271,8 @@ func (s *Scanner) object(i, depth int) int {
 		if key, i = s.Key(i); i < 0 {
 			return -1
 		}
-		if !s.keys.add(&scope, key) {
-			return s.fail(from, RuleDuplicateKey)
+		if !s.keys.add(&scope, key) && !s.keys.idle {
+			return s.fail(from, s.keys.rejection())
 		}
 		members++
 		if i = s.Skip(i, depth+1); i < 0 {

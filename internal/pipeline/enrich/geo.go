@@ -43,6 +43,7 @@ type Geo struct {
 	log     *slog.Logger
 	metrics metrics
 	files   []*geoFile
+	read    func(path string) ([]byte, error)
 	// countries unpacks what is built in when it is first asked for, or Run begins.
 	countries func() *geoData
 }
@@ -52,8 +53,9 @@ type geoFile struct {
 	path string
 	data atomic.Pointer[geoData]
 	// loaded and seen are the file as it was read last, and as it was looked at
-	// last: one that is being written is read when it has stood still for a look.
-	loaded, seen stamp
+	// last: one that is being written is read when it has stood still for a look. failed is
+	// the one that was told of.
+	loaded, seen, failed stamp
 }
 
 type stamp struct {
@@ -73,14 +75,18 @@ const rememberedPlaces = 16 << 10
 
 // NewGeo opens the operator's files, none of which may be unreadable.
 func NewGeo(files []string, log *slog.Logger, reg prometheus.Registerer) (*Geo, error) {
-	g := &Geo{log: log, metrics: newMetrics(reg), countries: sync.OnceValue(builtInCountries)}
+	g := &Geo{log: log, metrics: newMetrics(reg), read: os.ReadFile, countries: sync.OnceValue(builtInCountries)}
 	for _, path := range files {
 		f := &geoFile{path: path}
 		var err error
 		if f.loaded, err = stampOf(path); err != nil {
 			return nil, fmt.Errorf("opening a geo file: %w", err)
 		}
-		data, err := openGeo(path)
+		file, err := g.read(path)
+		if err != nil {
+			return nil, fmt.Errorf("opening a geo file: %w", err)
+		}
+		data, err := readGeo(file)
 		if err != nil {
 			return nil, fmt.Errorf("opening geo file %s: %w", path, err)
 		}
@@ -187,19 +193,11 @@ func builtInCountries() *geoData {
 	return data
 }
 
-func openGeo(path string) (*geoData, error) {
-	// The file is read rather than mapped: one that is written over in place would
-	// change under the lookups, or end the process.
-	file, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return readGeo(file)
-}
-
 var errNoPlaces = errors.New("it knows no countries: neither country.iso_code nor country_code")
 
-// readGeo opens a file and looks whether it has what it is opened for.
+// readGeo opens a file and looks whether it has what it is opened for. It is read rather
+// than mapped: one that is written over in place would change under the lookups, or end the
+// process.
 func readGeo(file []byte) (*geoData, error) {
 	reader, err := maxminddb.OpenBytes(file)
 	if err != nil {
@@ -239,19 +237,27 @@ func (g *Geo) Run(ctx context.Context, interval time.Duration) error {
 }
 
 // look reads a file that has changed and stands still. One that cannot be read
-// leaves the version before it in use, and is told of once.
+// leaves the version before it in use, and is told of once. It may be readable at the next
+// look without having changed, so it is tried again, unless it was read and is no geo file.
 func (g *Geo) look(ctx context.Context, f *geoFile) {
 	now, err := stampOf(f.path)
 	before := f.seen
 	if f.seen = now; err != nil || now == f.loaded || now != before {
 		return
 	}
-	f.loaded = now
-	data, err := openGeo(f.path)
+	var data *geoData
+	file, err := g.read(f.path)
+	if err == nil {
+		f.loaded = now
+		data, err = readGeo(file)
+	}
 	if err != nil {
-		g.metrics.failures.Inc()
-		g.log.LogAttrs(ctx, slog.LevelError, "a geo file cannot be read, the one before it stays in use",
-			slog.String("path", f.path), slog.Any("error", err))
+		if f.failed != now {
+			g.metrics.failures.Inc()
+			g.log.LogAttrs(ctx, slog.LevelError, "a geo file cannot be read, the one before it stays in use",
+				slog.String("path", f.path), slog.Any("error", err))
+		}
+		f.failed = now
 		return
 	}
 	f.data.Store(data)

@@ -184,6 +184,36 @@ func TestAChangedFileIsReadAgainAndABrokenOneIsNot(t *testing.T) {
 	})
 }
 
+// Its size and time are the same when it may be read, or when there are files to be opened again.
+func TestAFileThatCouldNotBeReadIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "places.mmdb")
+	write := func(city string) func(string) {
+		return func(path string) {
+			enrichtest.Write(t, path, map[string]mmdbtype.Map{"203.0.113.0/24": enrichtest.MaxMind("DE", "Bavaria", city)})
+		}
+	}
+	write("Munich")(path)
+	g := geoOf(t, path)
+	replace(t, path, time.Unix(1_800_000_000, 0), write("Augsburg"))
+	g.read = func(path string) ([]byte, error) {
+		return nil, &os.PathError{Op: "open", Path: path, Err: os.ErrPermission}
+	}
+	city := func(step, want string) {
+		t.Helper()
+		for range 3 {
+			g.look(t.Context(), g.files[0])
+		}
+		if got := g.Of(netip.MustParseAddr(munich)).City; got != want || testutil.ToFloat64(g.metrics.failures) != 1 {
+			t.Errorf("%s: the city is %q, want %q; %v files could not be read", step, got, want,
+				testutil.ToFloat64(g.metrics.failures))
+		}
+	}
+	city("a file that may not be read", "Munich")
+	g.read = os.ReadFile
+	city("the same when it may", "Augsburg")
+}
+
 func TestAFileThatGrowsIsNotReadYet(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "places.mmdb")

@@ -46,19 +46,7 @@ func (r *run) admit(ctx context.Context) error {
 	if r.deps.Gate == nil {
 		return nil
 	}
-	site, organization := r.clientID, ""
-	if r.principal.Kind == auth.KindKey {
-		site, organization = r.req.WebsiteID, r.principal.OrganizationID
-	} else if w := r.deps.Access.Remembered(view(site)); w != nil { // not read: there may be no room for it
-		organization = w.OrganizationID
-	}
-	owner := view(site)
-	if owner == "" {
-		owner = r.principal.WebsiteID
-	}
-	if owner == "" {
-		owner = organization
-	}
+	owner, organization := r.holder()
 	r.claim = r.deps.Gate.Open(admission.Work, owner, organization)
 	return r.claim.Await(ctx, need(r.req.Route, len(r.req.Body), event.AtMost(r.req.Body)))
 }
@@ -67,9 +55,52 @@ func (r *run) admit(ctx context.Context) error {
 // worth it.
 const keepRoom = 16 << 10
 
+// holder returns in whose names room is claimed: a website's, and its organization's. What is
+// not known to be a website counts as the key's organization, or as the address: with names
+// that it makes up a caller would have as many shares as it likes. Nobody is asked for what
+// is not remembered, for there may be no room for it.
+func (r *run) holder() (owner, organization string) {
+	p, ref := r.principal, view(r.clientID)
+	if p.Kind == auth.KindKey {
+		if p.WebsiteID != "" {
+			return p.WebsiteID, p.OrganizationID
+		}
+		ref = view(r.req.WebsiteID)
+	}
+	if ref != "" {
+		if w := r.deps.Access.Remembered(ref); w != nil && (p.Kind != auth.KindKey || w.OrganizationID == p.OrganizationID) {
+			return w.ID, w.OrganizationID
+		}
+	}
+	if p.Kind == auth.KindKey {
+		return p.OrganizationID, p.OrganizationID
+	}
+	addr := r.req.Addr.Unmap()
+	if site, err := addr.WithZone("").Prefix(ipv6Site); err == nil && addr.Is6() {
+		addr = site.Addr()
+	}
+	return addr.String(), ""
+}
+
+// ipv6Site is the length of the prefix that is one caller's.
+const ipv6Site = 64
+
+// claimKeys claims what the decoder takes to tell very many keys apart. How many there are
+// shows only while they are read. Where nothing was claimed before, nothing is limited.
+func (r *run) claimKeys(bytes int) error {
+	if r.claim.Bytes() == 0 {
+		return nil
+	}
+	if err := r.claim.Take(int64(bytes)); err != nil {
+		return err
+	}
+	r.keys += int64(bytes)
+	return nil
+}
+
 // settle gives back what the events turn out not to need.
 func (r *run) settle() {
-	if n := need(r.req.Route, len(r.req.Body), len(r.events)); r.claim.Bytes() > n+keepRoom {
+	if n := need(r.req.Route, len(r.req.Body), len(r.events)) + r.keys; r.claim.Bytes() > n+keepRoom {
 		r.claim.Keep(n)
 	}
 }

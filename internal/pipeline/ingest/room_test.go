@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"runtime"
 	"strconv"
 	"strings"
@@ -72,6 +73,15 @@ func repeated(event string, n int) string {
 	return "[" + strings.Repeat(event+",", n-1) + event + "]"
 }
 
+// manyKeys are members of an object.
+func manyKeys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"%x":1,`, i)
+	}
+	return b.String() + `"z":1`
+}
+
 const usual = `{"name":"purchase","eventId":"3f2b8c1e-7a64-4d5e-9b1a-0c2d3e4f5a6b","path":"/checkout","anonymousId":"anon_5f0c1f0e",` +
 	`"sessionId":"sess_9d8c7b6a","properties":{"currency":"EUR","value":129.95,"items":3,"coupon":"SPRING"}}`
 
@@ -92,6 +102,8 @@ func TestWhatARequestClaimsCoversWhatItTakes(t *testing.T) { //nolint:parallelte
 			"6,000 events and a text full of braces", Track,
 			repeated(`{"name":"a"}`, 6000)[:6000*13] + `,{"name":"a","t":"` + strings.Repeat("{", 1_900_000) + `"}]`,
 		},
+		{"5,000 fields", Track, `{"name":"a",` + manyKeys(5000) + `}`},
+		{"200,000 keys of a field", Track, `{"name":"a","x":{` + manyKeys(200_000) + `}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &scale{}
@@ -114,6 +126,28 @@ func TestWhatARequestClaimsCoversWhatItTakes(t *testing.T) { //nolint:parallelte
 				t.Errorf("%d bytes are claimed afterwards", gate.Used())
 			}
 		})
+	}
+}
+
+// Which keys there are shows only while a body is read.
+func TestKeysForWhichThereIsNoRoomAreNotRead(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"properties": `{"name":"a","properties":{` + manyKeys(50_000) + `}}`,
+		"a field":    `{"name":"a","x":{` + manyKeys(50_000) + `}}`,
+		"fields":     `{"name":"a",` + manyKeys(50_000) + `}`,
+	} {
+		w := &world{}
+		a, gate := gated(w, w, 4<<20)
+		if _, err := track(t, a, request("global", "web_1", body)); !errors.Is(err, admission.ErrRejected) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := a.Check(t.Context(), request("global", "web_1", `{"name":"a",`+manyKeys(5000)+`}`)); err != nil {
+			t.Errorf("%s: what is only looked at: %v", name, err)
+		}
+		if gate.Used() != 0 || len(w.published) > 0 {
+			t.Errorf("%s: %d bytes are claimed afterwards, %d records published", name, gate.Used(), len(w.published))
+		}
 	}
 }
 
@@ -268,6 +302,38 @@ func TestARequestWithoutRoomIsRejectedAfterItsCredentialAndBeforeItsBodyIsRead(t
 	}
 	if len(w.published) > 0 || len(w.asked) > 0 {
 		t.Errorf("%d records were published, asked was for %v", len(w.published), w.asked)
+	}
+}
+
+// However a caller names its website, and whatever else it names, it has one share.
+func TestNamesThatACallerMakesUpAreNoSharesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	turns := func(names ...string) func(int) string { return func(i int) string { return names[i%len(names)] } }
+	for name, tc := range map[string]struct {
+		key  string // none for a client id
+		site func(i int) string
+	}{
+		"a website of the key":            {"global", turns("web_1")},
+		"names that are none":             {"global", strconv.Itoa},
+		"another organization's websites": {"global", turns("web_3", "client-3")},
+		"what a limited key may not name": {"limited", turns("web_1", "web_2", "x")},
+		"names of one website":            {"", turns("client-1", "client-0", "web_1")},
+		"client ids that are none":        {"", strconv.Itoa},
+	} {
+		const memory = 1 << 20
+		a, gate := gated(&world{}, &world{}, memory)
+		for i := 0; ; i++ {
+			r := &run{Acceptor: a, req: request(tc.key, tc.site(i), `{"name":"a"}`), principal: keys[tc.key]}
+			if r.req.Addr = netip.AddrFrom16([16]byte{0x20, 1, 8: byte(i)}); tc.key == "" {
+				r.clientID = r.req.WebsiteID
+			}
+			if r.admit(t.Context()) != nil {
+				break
+			}
+		}
+		if got := gate.Used(); got > memory*6/10 { // half, and the last one
+			t.Errorf("%s: %d bytes of %d are held", name, got, memory)
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ type run struct {
 	scripts      []byte             // the texts of its error
 
 	claim   admission.Claim // set by step "room"
+	keys    int64           // bytes of it that the keys of the body take
 	receipt record.Receipt  // set by step "records"
 	built   int             // events that were looked at for records
 	at      int             // the aim of the event that was looked at last
@@ -70,6 +71,7 @@ func (a *Acceptor) begin(req Request) *run {
 	r, ok := a.runs.Get().(*run)
 	if !ok {
 		r = &run{Acceptor: a}
+		r.decoder.Room = r.claimKeys
 	}
 	r.req, r.now = req, a.deps.Now()
 	return r
@@ -79,6 +81,7 @@ func (a *Acceptor) end(ctx context.Context, r *run) {
 	r.lease.Release(ctx)
 	r.leaveRoom()
 	r.lease, r.limits, r.claim = ratelimit.Lease{}, nil, admission.Claim{}
+	r.keys = 0
 	r.site, r.noSite = nil, nil
 	r.receipt, r.built, r.at, r.unsure = record.Receipt{}, 0, 0, false
 	r.seen, r.aimedAt = 0, false

@@ -3,6 +3,7 @@ package erasure
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -28,8 +29,9 @@ type world struct {
 	erasures map[string]*Erasure
 	rows     map[tombstone.Tombstone]int64
 	links    [][]byte
-	fail     string // the call that fails
-	stubborn int    // deletions that leave the rows
+	fail     string        // the call that fails
+	stubborn int           // deletions that leave the rows
+	slow     time.Duration // what a deletion takes
 	gone     []*website.Website
 	orgs     []string // deleted ones
 	calls    []string
@@ -58,11 +60,11 @@ func (*world) TakeLease(context.Context, string, string, lease.State) (bool, err
 }
 func (*world) PruneSalts(context.Context, time.Time) error { return nil }
 
-func (w *world) OpenErasures(context.Context, int) (open []*Erasure, err error) {
+func (w *world) OpenErasures(_ context.Context, _ int, in ...State) (open []*Erasure, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(w.erasures)) {
-		if e := w.erasures[id]; e.State != Done {
+		if e := w.erasures[id]; slices.Contains(in, e.State) {
 			open = append(open, clone(e))
 		}
 	}
@@ -111,17 +113,25 @@ func (w *world) DeletedWebsites(_ context.Context, by time.Time, _ int) (all []*
 	return all, nil
 }
 
-func (w *world) Bury(context.Context, string, []tombstone.Tombstone) error { return w.call("bury") }
+func (w *world) Bury(_ context.Context, _ string, stones []tombstone.Tombstone) error {
+	return w.call(fmt.Sprint("bury ", len(stones)))
+}
 
 func (w *world) Links(context.Context, string, tombstone.ID) ([][]byte, int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.fail == "links" {
+		return nil, 0, errAway
+	}
 	return w.links, 1, nil
 }
 
 func (w *world) Count(_ context.Context, stones []tombstone.Tombstone) (map[string]int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.fail == "count "+stones[0].Owner {
+		return nil, errAway
+	}
 	n := map[string]int64{}
 	for _, s := range stones {
 		if w.rows[s] > 0 {
@@ -135,9 +145,16 @@ func (w *world) Left(ctx context.Context, stones []tombstone.Tombstone) (map[str
 	return w.Count(ctx, stones)
 }
 
-func (w *world) Delete(_ context.Context, stones []tombstone.Tombstone) error {
+func (w *world) Delete(ctx context.Context, stones []tombstone.Tombstone) error {
 	if err := w.call("delete"); err != nil {
 		return err
+	}
+	if w.slow > 0 {
+		select {
+		case <-time.After(w.slow):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,7 +215,7 @@ func TestRowsAreDeletedOnceEveryInsertBeforeHasEnded(t *testing.T) {
 		w := newWorld()
 		e := w.anna()
 		w.runFor(t, 2*time.Minute)
-		w.is(t, e.ID, Done, 5, "0s bury", "30s delete")
+		w.is(t, e.ID, Done, 5, "0s bury 1", "0s bury 2", "30s delete")
 		if w.erasures[e.ID].Shared != 1 || len(w.rows) != 0 {
 			t.Errorf("%d ids are shared, %d rows are left", w.erasures[e.ID].Shared, len(w.rows))
 		}
@@ -212,9 +229,9 @@ func TestAProcessThatTakesOverWaitsAgain(t *testing.T) {
 		w := newWorld()
 		e := w.anna()
 		w.runFor(t, 20*time.Second)
-		w.is(t, e.ID, Tombstoned, 0, "0s bury")
+		w.is(t, e.ID, Tombstoned, 0, "0s bury 1", "0s bury 2")
 		w.runFor(t, 2*time.Minute)
-		w.is(t, e.ID, Done, 5, "0s bury", "50s delete")
+		w.is(t, e.ID, Done, 5, "0s bury 1", "0s bury 2", "50s delete")
 	})
 }
 
@@ -231,7 +248,7 @@ func TestWhatIsLinkedMeanwhileIsBuriedBeforeItIsDeleted(t *testing.T) {
 			w.links = links
 		})
 		w.runFor(t, 2*time.Minute)
-		w.is(t, e.ID, Done, 5, "0s bury", "30s bury", "1m0s delete")
+		w.is(t, e.ID, Done, 5, "0s bury 1", "30s bury 2", "1m0s delete")
 	})
 }
 
@@ -242,7 +259,7 @@ func TestAnErasureIsNotDoneWhileARowIsLeft(t *testing.T) {
 		e := w.anna()
 		w.stubborn = 2
 		w.runFor(t, 31*time.Second)
-		w.is(t, e.ID, Deleting, 5, "0s bury", "30s delete")
+		w.is(t, e.ID, Deleting, 5, "0s bury 1", "0s bury 2", "30s delete")
 		w.runFor(t, 10*time.Minute)
 		if got := w.erasures[e.ID]; got.State != Done || got.Failures != 0 || len(w.rows) != 0 {
 			t.Errorf("in the end it is %+v, and %d rows are left", got, len(w.rows))
@@ -252,7 +269,9 @@ func TestAnErasureIsNotDoneWhileARowIsLeft(t *testing.T) {
 
 func TestWhateverFailsIsDoneAgain(t *testing.T) {
 	t.Parallel()
-	for _, fails := range []string{"bury", "delete", "save tombstoned", "save deleting", "save done"} {
+	for _, fails := range []string{
+		"bury 1", "links", "bury 2", "count web_1", "delete", "save tombstoned", "save deleting", "save done",
+	} {
 		t.Run(fails, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -271,6 +290,60 @@ func TestWhateverFailsIsDoneAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a request names is stored no longer, also while nobody can say what belongs to it.
+func TestWhatARequestNamesIsBuriedWhereItsLinksCannotBeFound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		e := w.anna()
+		w.fail = "links"
+		w.runFor(t, time.Minute)
+		w.is(t, e.ID, Requested, 0, "0s bury 1")
+		if w.erasures[e.ID].Failures == 0 {
+			t.Error("no failure is noted")
+		}
+	})
+}
+
+func TestAnErasureWhoseRowsCannotBeCountedWaitsAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		e := w.anna()
+		other := newErasure(tombstone.Website, "org_1", "web_2", w.begin, w.begin, audit.Actor{})
+		w.erasures[other.ID] = other
+		w.fail = "count web_2"
+		w.runFor(t, 2*time.Minute)
+		if got := w.erasures[e.ID]; got.State != Done {
+			t.Errorf("the erasure that can be done is %s", got.State)
+		}
+		if got := w.erasures[other.ID]; got.State != Deleting || got.Failures == 0 {
+			t.Errorf("the other one is %s after %d failures", got.State, got.Failures)
+		}
+	})
+}
+
+func TestTombstonesAreWrittenWhileRowsAreBeingDeleted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		first := w.anna()
+		w.slow = time.Hour
+		second := newErasure(tombstone.Website, "org_1", "web_2", w.begin, w.begin, audit.Actor{})
+		time.AfterFunc(10*time.Minute, func() { _ = w.CreateErasure(t.Context(), audit.By{}, second) })
+		w.runFor(t, 12*time.Minute)
+		if got := w.erasures[first.ID].State; got != Deleting {
+			t.Errorf("the first is %s", got)
+		}
+		if got := w.erasures[second.ID].State; got != Deleting {
+			t.Errorf("the second is %s", got)
+		}
+		if at := w.erasures[second.ID].TombstonedAt.Sub(w.begin); at > 10*time.Minute+2*lookEvery {
+			t.Errorf("its tombstone is there after %s", at)
+		}
+	})
 }
 
 func TestAWebsiteIsErasedAfterItsRestorePeriod(t *testing.T) {

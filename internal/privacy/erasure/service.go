@@ -53,7 +53,7 @@ func NewService(registry Registry, now func() time.Time) *Service {
 	return &Service{registry: registry, now: now}
 }
 
-// Subject is a visitor to erase, by one of two ids.
+// Subject is a visitor to erase, by one of two ids or both.
 type Subject struct {
 	OrganizationID string
 	OwnerID        string // the website, or the organization for what belongs to no website
@@ -65,24 +65,25 @@ type Subject struct {
 // now, on edges whose clocks are ahead by no more than ClockSlack. Of an anonymous id that is
 // what is stored under the id itself and under its hashes of the days whose salts are known,
 // which is today, and yesterday for some minutes; of a profile id that is an e-mail address
-// also what is stored under its hash. A subject with none or both of the ids is a Validation
-// error.
+// also what is stored under its hash. A subject with none of the ids is a Validation error.
 func (s *Service) Request(ctx context.Context, by audit.By, subject Subject) (*Erasure, error) {
-	if (subject.ProfileID == "") == (subject.AnonymousID == "") {
+	if subject.ProfileID == "" && subject.AnonymousID == "" {
 		var bad apierr.Rejection
-		bad.Add("profileId", "one_of", "give either profileId or anonymousId")
+		bad.Add("profileId", "one_of", "give profileId, anonymousId or both")
 		return nil, bad.Err()
 	}
 	now := s.now().UTC().Truncate(time.Millisecond)
 	before := now.Add(ClockSlack)
 	e := newErasure(tombstone.Profile, subject.OrganizationID, subject.OwnerID, before, now, by.Actor)
-	if subject.ProfileID != "" {
+	if subject.ProfileID == "" {
+		e.Kind = tombstone.Visitor
+	} else {
 		e.add(tombstone.Profile, []byte(subject.ProfileID))
 		if event.IsEmail(subject.ProfileID) { // as exposures to feature flags have it
 			e.add(tombstone.Profile, event.AppendHashedEmail(nil, []byte(subject.OwnerID), []byte(subject.ProfileID)))
 		}
-	} else {
-		e.Kind = tombstone.Visitor
+	}
+	if subject.AnonymousID != "" {
 		if err := s.visitor(ctx, e, []byte(subject.AnonymousID)); err != nil {
 			return nil, err
 		}

@@ -90,3 +90,23 @@ func TestAUserWhoIsCalledByAnAddressIsErasedUnderItsHashToo(t *testing.T) {
 		}
 	}
 }
+
+func TestAUserIsErasedTogetherWithAVisitorIDThatIsNamed(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	e, set := requested(t, registry{salts: map[time.Time][]byte{day: []byte("s")}}, day.Add(time.Hour),
+		Subject{ProfileID: "anna", AnonymousID: "v"})
+	anna := tombstone.IDOf(tombstone.Profile, []byte("web_1"), []byte("anna"))
+	if e.Kind != tombstone.Profile || e.Stones[0].ID != anna || len(e.Days) != 1 {
+		t.Errorf("the erasure is %+v", e)
+	}
+	hashed := event.AppendHashedVisitor(nil, []byte("v"), []byte("s"))
+	for visitor, want := range map[string]bool{"v": true, string(hashed): true, "w": false} {
+		if got := set.Covers([]byte("web_1"), nil, []byte(visitor), day.UnixMilli()); got != want {
+			t.Errorf("rows of visitor %s are covered: %t", visitor, got)
+		}
+	}
+	if _, err := NewService(registry{}, nil).Request(t.Context(), audit.By{}, Subject{OwnerID: "web_1"}); err == nil {
+		t.Error("nobody is erased")
+	}
+}

@@ -60,6 +60,21 @@ func (s *Set) Len() int {
 	return len(s.owners)
 }
 
+// Size returns how many tombstones there are.
+func (s *Set) Size() int {
+	if s == nil {
+		return 0
+	}
+	n := 0
+	for _, o := range s.owners {
+		n += len(o.profiles) + len(o.visitors)
+		if o.website > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // Covers reports whether a record of an owner that was received at a time, in Unix
 // milliseconds, is not to be stored. An id that is empty is nobody's.
 func (s *Set) Covers(owner, profileID, anonymousID []byte, receivedAt int64) bool {

@@ -3,11 +3,13 @@ package tombstone_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
@@ -122,7 +124,8 @@ func TestAWatchIsNeverOlderThanItMayBe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &table{}
-		watch := tombstone.NewWatch(source, 5*time.Second, prometheus.NewRegistry())
+		reg := prometheus.NewRegistry()
+		watch := tombstone.NewWatch(source, 5*time.Second, reg)
 		owners := func(want, asked int) {
 			t.Helper()
 			set, err := watch.Current(t.Context())
@@ -136,8 +139,15 @@ func TestAWatchIsNeverOlderThanItMayBe(t *testing.T) {
 		owners(0, 1)
 		time.Sleep(time.Nanosecond) //nolint:forbidigo // the clock of the bubble
 		owners(1, 2)
+		source.rows = append(source.rows, about("shop", tombstone.Visitor, "v", moment),
+			about("shop", tombstone.Visitor, "w", moment), about("shop", tombstone.Visitor, "w", moment.Add(time.Second)))
 		time.Sleep(5 * time.Second) //nolint:forbidigo // the clock of the bubble
 		owners(1, 3)
+		const counted = "# HELP millrace_sink_tombstones Tombstones in memory: one for each id of a visitor or user, or " +
+			"website, that was erased at any time.\n# TYPE millrace_sink_tombstones gauge\nmillrace_sink_tombstones 3\n"
+		if err := testutil.GatherAndCompare(reg, strings.NewReader(counted), "millrace_sink_tombstones"); err != nil {
+			t.Error(err)
+		}
 		source.err = errors.New("connection refused")
 		time.Sleep(5 * time.Second) //nolint:forbidigo // the clock of the bubble
 		if _, err := watch.Current(t.Context()); !errors.Is(err, source.err) {

@@ -27,6 +27,7 @@ type Watch struct {
 	busy   chan struct{} // holds one while the source is asked
 	known  atomic.Pointer[known]
 	owners prometheus.Gauge
+	stones prometheus.Gauge
 }
 
 type known struct {
@@ -43,6 +44,10 @@ func NewWatch(source Source, age time.Duration, reg prometheus.Registerer) *Watc
 		owners: promauto.With(reg).NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_sink_tombstone_owners",
 			Help: "Websites and organizations of which something was erased: what comes of it out of the topics is not stored.",
+		}),
+		stones: promauto.With(reg).NewGauge(prometheus.GaugeOpts{
+			Name: "millrace_sink_tombstones",
+			Help: "Tombstones in memory: one for each id of a visitor or user, or website, that was erased at any time.",
 		}),
 	}
 }
@@ -73,6 +78,7 @@ func (w *Watch) Current(ctx context.Context) (*Set, error) {
 	if changed {
 		next.set, next.state = NewSet(all), state
 		w.owners.Set(float64(next.set.Len()))
+		w.stones.Set(float64(next.set.Size()))
 	}
 	w.known.Store(&next)
 	return next.set, nil

@@ -68,45 +68,122 @@ const (
 	whenever
 )
 
-// covered returns the condition for the rows of a table about what tombstones cover;
-// empty when it can have none.
-func covered(t *schema.Table, stones []tombstone.Tombstone, rows reach) string {
-	type group struct {
+// group is what tombstones of one owner and kind, up to one moment, are about.
+type group struct {
+	owner  string
+	kind   tombstone.Kind
+	before int64 // in Unix milliseconds
+	ids    []string
+}
+
+// grouped returns the groups of tombstones, in the order in which they come.
+func grouped(stones []tombstone.Tombstone) (all []*group) {
+	type key struct {
 		owner  string
 		kind   tombstone.Kind
 		before int64
 	}
-	ids := map[group][]string{}
-	var order []group
+	of := map[key]*group{}
 	for _, s := range stones {
-		g := group{s.Owner, s.Kind, s.Before.UnixMilli()}
-		if ids[g] == nil {
-			order = append(order, g)
+		k := key{s.Owner, s.Kind, s.Before.UnixMilli()}
+		g := of[k]
+		if g == nil {
+			g = &group{owner: s.Owner, kind: s.Kind, before: k.before}
+			of[k], all = g, append(all, g)
 		}
-		ids[g] = append(ids[g], "'"+s.ID.String()+"'")
+		g.ids = append(g.ids, s.ID.String())
 	}
+	return all
+}
+
+// column is the one in which a table has what the group is about; ok is false when it has
+// nothing of it.
+func (g *group) column(t *schema.Table) (name string, ok bool) {
+	name = map[tombstone.Kind]string{
+		tombstone.Profile: profileColumn, tombstone.Visitor: visitorColumn, tombstone.Website: ownerColumn,
+	}[g.kind]
+	return name, t.Has(name)
+}
+
+// condition returns the one for the rows of a table with a column of the group. Ids are what
+// stands behind IN.
+func (g *group) condition(t *schema.Table, column string, rows reach, ids string) string {
+	owner := "owner_id = '" + clickhouse.Quote.Replace(g.owner) + "'"
+	switch {
+	case g.kind == tombstone.Website:
+		return owner
+	case rows == whenever:
+	case t.Has(receivedColumn):
+		owner += " AND received_at <= fromUnixTimestamp64Milli(toInt64(" + strconv.FormatInt(g.before, 10) + "), 'UTC')"
+	case rows == remaining:
+		owner += " AND " + column + " NOT IN (SELECT " + column + " FROM identities WHERE " + owner + ")"
+	}
+	return owner + " AND " + hashed(g.kind, column) + " IN (" + ids + ")"
+}
+
+// The sizes of what changes rows: a server takes a statement of 256 KiB by default, and keeps
+// that of a mutation as it is.
+const (
+	maxConditionBytes = 192 << 10
+	idsAtOnce         = 2048 // in one condition, 36 bytes each
+)
+
+// conditions returns those that together are met by the rows of a table about what tombstones
+// cover; none when it can have none. Each fits into a statement.
+func conditions(t *schema.Table, stones []tombstone.Tombstone, rows reach) (all []string) {
+	var b strings.Builder
+	end := func() {
+		if b.Len() > 0 {
+			all = append(all, b.String())
+			b.Reset()
+		}
+	}
+	for _, g := range grouped(stones) {
+		column, ok := g.column(t)
+		if !ok {
+			continue
+		}
+		for ids := range slices.Chunk(g.ids, idsAtOnce) {
+			part := "(" + g.condition(t, column, rows, "'"+strings.Join(ids, "', '")+"'") + ")"
+			if b.Len()+len(" OR ")+len(part) > maxConditionBytes {
+				end()
+			}
+			if b.Len() > 0 {
+				b.WriteString(" OR ")
+			}
+			b.WriteString(part)
+		}
+	}
+	end()
+	return all
+}
+
+// askedIDs is the table of ids that travels beside a question, so that its text is short
+// however many there are.
+const askedIDs = "asked_ids"
+
+// asked returns the question for the rows of a table about what tombstones cover, which
+// begins with sql; false when it can have none.
+func asked(sql string, t *schema.Table, stones []tombstone.Tombstone, rows reach) (q ch.Query, ok bool) {
+	var groups proto.ColUInt32
+	var ids proto.ColStr
 	var parts []string
-	for _, g := range order {
-		owner := "owner_id = '" + clickhouse.Quote.Replace(g.owner) + "'"
-		column := map[tombstone.Kind]string{tombstone.Profile: profileColumn, tombstone.Visitor: visitorColumn}[g.kind]
-		switch {
-		case g.kind == tombstone.Website:
-			parts = append(parts, owner)
+	for i, g := range grouped(stones) {
+		column, ok := g.column(t)
+		if !ok {
 			continue
-		case !t.Has(column):
-			continue
-		case rows == whenever:
-		case t.Has(receivedColumn):
-			owner += " AND received_at <= fromUnixTimestamp64Milli(toInt64(" + strconv.FormatInt(g.before, 10) + "), 'UTC')"
-		case rows == remaining:
-			owner += " AND " + column + " NOT IN (SELECT " + column + " FROM identities WHERE " + owner + ")"
 		}
-		parts = append(parts, owner+" AND "+hashed(g.kind, column)+" IN ("+strings.Join(ids[g], ", ")+")")
+		parts = append(parts, g.condition(t, column, rows, "SELECT id FROM "+askedIDs+" WHERE part = "+strconv.Itoa(i)))
+		for _, id := range g.ids {
+			groups.Append(uint32(i))
+			ids.Append(id)
+		}
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "(" + strings.Join(parts, ") OR (") + ")"
+	return ch.Query{
+		Body:          sql + " WHERE (" + strings.Join(parts, ") OR (") + ")",
+		ExternalTable: askedIDs, ExternalData: []proto.InputColumn{{Name: "part", Data: &groups}, {Name: "id", Data: &ids}},
+		Settings: clickhouse.Modest,
+	}, len(parts) > 0
 }
 
 // tellsWho reports whether rows of a table say which user a visitor is. Those of events may
@@ -115,10 +192,9 @@ func tellsWho(t *schema.Table) bool {
 	return t.Has(profileColumn) && t.Has(visitorColumn) && !t.Has("session_id") && t.Name != schema.FlagExposures.Name
 }
 
-// Links implements erasure.Tables.
-func (e *Eraser) Links(
-	ctx context.Context, ownerID string, profile tombstone.ID,
-) (own [][]byte, shared int, err error) {
+// links returns the question for the visitor ids of a profile. Only these are grouped: an
+// owner may have more others than there is memory for.
+func links(ownerID string, profile tombstone.ID) ch.Query {
 	var told []string
 	for _, t := range erasable() {
 		if tellsWho(t) {
@@ -126,31 +202,38 @@ func (e *Eraser) Links(
 				"SELECT anonymous_id, profile_id, owner_id FROM "+t.Name+" WHERE owner_id = {owner:String} AND anonymous_id != ''")
 		}
 	}
-	if len(told) == 0 {
-		return nil, 0, nil
-	}
-	var ids proto.ColStr
-	var alone proto.ColUInt8
-	if err := e.Read(ctx, schema.Tombstones.Name, ch.Query{
+	all, mine := strings.Join(told, "\nUNION ALL\n"), hashed(tombstone.Profile, profileColumn)+" = {profile:String}"
+	return ch.Query{
 		Body: "SELECT anonymous_id, toUInt8(min(mine)) AS alone FROM (\n" +
-			"SELECT anonymous_id, " + hashed(tombstone.Profile, profileColumn) + " = {profile:String} AS mine FROM (\n" +
-			strings.Join(told, "\nUNION ALL\n") + ")\n" +
-			") GROUP BY anonymous_id HAVING max(mine) = 1",
+			"SELECT anonymous_id, " + mine + " AS mine FROM (\n" + all + ")\n" +
+			"WHERE anonymous_id IN (SELECT anonymous_id FROM (\n" + all + ")\nWHERE " + mine + ")\n" +
+			") GROUP BY anonymous_id",
+		Settings: slices.Clone(clickhouse.Modest),
 		Parameters: []proto.Parameter{
 			clickhouse.StringParameter("owner", ownerID), clickhouse.StringParameter("profile", profile.String()),
 		},
-		Result: proto.Results{{Name: "anonymous_id", Data: &ids}, {Name: "alone", Data: &alone}},
-		OnResult: func(context.Context, proto.Block) error {
-			for i := range alone {
-				if alone[i] == 0 {
-					shared++
-					continue
-				}
-				own = append(own, slices.Clone(ids.RowBytes(i)))
+	}
+}
+
+// Links implements erasure.Tables.
+func (e *Eraser) Links(
+	ctx context.Context, ownerID string, profile tombstone.ID,
+) (own [][]byte, shared int, err error) {
+	var ids proto.ColStr
+	var alone proto.ColUInt8
+	q := links(ownerID, profile)
+	q.Result = proto.Results{{Name: "anonymous_id", Data: &ids}, {Name: "alone", Data: &alone}}
+	q.OnResult = func(context.Context, proto.Block) error {
+		for i := range alone {
+			if alone[i] == 0 {
+				shared++
+				continue
 			}
-			return nil
-		},
-	}); err != nil {
+			own = append(own, slices.Clone(ids.RowBytes(i)))
+		}
+		return nil
+	}
+	if err := e.Read(ctx, schema.Tombstones.Name, q); err != nil {
 		return nil, 0, fmt.Errorf("looking for the visitor ids of a profile: %w", err)
 	}
 	return own, shared, nil
@@ -169,15 +252,13 @@ func (e *Eraser) Left(ctx context.Context, stones []tombstone.Tombstone) (map[st
 func (e *Eraser) rows(ctx context.Context, stones []tombstone.Tombstone, which reach) (map[string]int64, error) {
 	found := map[string]int64{}
 	for _, t := range erasable() {
-		where := covered(t, stones, which)
-		if where == "" {
+		q, ok := asked("SELECT count() AS n FROM "+t.Name, t, stones, which)
+		if !ok {
 			continue
 		}
 		var n proto.ColUInt64
-		if err := e.Read(ctx, t.Name, ch.Query{
-			Body: "SELECT count() AS n FROM " + t.Name + " WHERE " + where, Result: proto.Results{{Name: "n", Data: &n}},
-			Settings: clickhouse.Modest,
-		}); err != nil {
+		q.Result = proto.Results{{Name: "n", Data: &n}}
+		if err := e.Read(ctx, t.Name, q); err != nil {
 			return nil, fmt.Errorf("counting the rows of %s to erase: %w", t.Name, err)
 		}
 		if n.Rows() == 1 && n[0] > 0 {
@@ -202,12 +283,10 @@ func (e *Eraser) Delete(ctx context.Context, stones []tombstone.Tombstone) error
 		}
 	}
 	for _, t := range erasable() {
-		where := covered(t, stones, buried)
-		if where == "" {
-			continue
-		}
-		if err := e.deleteFrom(ctx, t, where); err != nil {
-			return err
+		for _, where := range conditions(t, stones, buried) {
+			if err := e.deleteFrom(ctx, t, where); err != nil {
+				return err
+			}
 		}
 	}
 	return e.refill(ctx, stones)
@@ -232,25 +311,29 @@ func (e *Eraser) deleteFrom(ctx context.Context, t *schema.Table, where string) 
 func (e *Eraser) refill(ctx context.Context, stones []tombstone.Tombstone) error {
 	visitors := slices.DeleteFunc(slices.Clone(stones),
 		func(s tombstone.Tombstone) bool { return s.Kind == tombstone.Website })
-	about := covered(&schema.Identities, visitors, whenever)
-	if about == "" {
-		return nil
+	for _, about := range conditions(&schema.Identities, visitors, whenever) {
+		for i := range schema.Views {
+			if v := &schema.Views[i]; v.From == schema.Identities.Name {
+				if err := e.refillOf(ctx, v, about); err != nil {
+					return err
+				}
+			}
+		}
 	}
-	for i := range schema.Views {
-		v := &schema.Views[i]
-		if v.From != schema.Identities.Name {
-			continue
-		}
-		if err := e.Use(ctx, func(c *clickhouse.Client) error {
-			return c.Do(ctx, ch.Query{
-				Body: "INSERT INTO " + v.To + " " +
-					strings.Replace(v.Select, "FROM "+v.From, "FROM (SELECT * FROM "+v.From+" WHERE "+about+") AS told", 1),
-				// The same rows may have been inserted before, and deleted since.
-				Settings: append(clickhouse.InsertTokenSettings(""), clickhouse.Modest...),
-			})
-		}); err != nil {
-			return fmt.Errorf("making rows of %s of what was told later: %w", v.To, err)
-		}
+	return nil
+}
+
+// refillOf is refill for one view and some of the rows that it reads.
+func (e *Eraser) refillOf(ctx context.Context, v *schema.View, about string) error {
+	if err := e.Use(ctx, func(c *clickhouse.Client) error {
+		return c.Do(ctx, ch.Query{
+			Body: "INSERT INTO " + v.To + " " +
+				strings.Replace(v.Select, "FROM "+v.From, "FROM (SELECT * FROM "+v.From+" WHERE "+about+") AS told", 1),
+			// The same rows may have been inserted before, and deleted since.
+			Settings: append(clickhouse.InsertTokenSettings(""), clickhouse.Modest...),
+		})
+	}); err != nil {
+		return fmt.Errorf("making rows of %s of what was told later: %w", v.To, err)
 	}
 	return nil
 }
@@ -262,23 +345,20 @@ func (e *Eraser) listDays(ctx context.Context, stones []tombstone.Tombstone) err
 		func(s tombstone.Tombstone) bool { return s.Kind == tombstone.Website })
 	days := map[ledger.Touched]bool{}
 	for _, t := range erasable() {
-		where := covered(t, visitors, buried)
-		if where == "" || !t.Has("event_date") {
+		q, ok := asked("SELECT DISTINCT CAST(owner_id, 'String') AS owner, event_date FROM "+t.Name, t, visitors, buried)
+		if !ok || !t.Has("event_date") {
 			continue
 		}
 		var owners proto.ColStr
 		var dates proto.ColDate
-		if err := e.Read(ctx, t.Name, ch.Query{
-			Body:     "SELECT DISTINCT CAST(owner_id, 'String') AS owner, event_date FROM " + t.Name + " WHERE " + where,
-			Settings: clickhouse.Modest,
-			Result:   proto.Results{{Name: "owner", Data: &owners}, {Name: "event_date", Data: &dates}},
-			OnResult: func(context.Context, proto.Block) error {
-				for i := range dates {
-					days[ledger.Touched{Owner: owners.Row(i), Day: int32(dates[i])}] = true
-				}
-				return nil
-			},
-		}); err != nil {
+		q.Result = proto.Results{{Name: "owner", Data: &owners}, {Name: "event_date", Data: &dates}}
+		q.OnResult = func(context.Context, proto.Block) error {
+			for i := range dates {
+				days[ledger.Touched{Owner: owners.Row(i), Day: int32(dates[i])}] = true
+			}
+			return nil
+		}
+		if err := e.Read(ctx, t.Name, q); err != nil {
 			return fmt.Errorf("reading the days of %s that lose rows: %w", t.Name, err)
 		}
 	}

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 
-	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 )
@@ -32,8 +30,10 @@ func (e *Eraser) EraseLinks(ctx context.Context, ids []string) error {
 		return err
 	}
 	for _, t := range clickTables {
-		if err := e.deleteFrom(ctx, t, covered(t, stones, buried)); err != nil {
-			return err
+		for _, where := range conditions(t, stones, buried) {
+			if err := e.deleteFrom(ctx, t, where); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -53,17 +53,15 @@ func (e *Eraser) clicked(ctx context.Context, stones []tombstone.Tombstone) ([]t
 	var found []string
 	for _, t := range clickTables {
 		var owners proto.ColStr
-		if err := e.Read(ctx, t.Name, ch.Query{
-			Body:     "SELECT DISTINCT owner_id FROM " + t.Name + " WHERE " + covered(t, stones, buried),
-			Settings: clickhouse.Modest,
-			Result:   proto.Results{{Name: ownerColumn, Data: &owners}},
-			OnResult: func(context.Context, proto.Block) error {
-				for i := range owners.Rows() {
-					found = append(found, owners.Row(i))
-				}
-				return nil
-			},
-		}); err != nil {
+		q, _ := asked("SELECT DISTINCT owner_id FROM "+t.Name, t, stones, buried)
+		q.Result = proto.Results{{Name: ownerColumn, Data: &owners}}
+		q.OnResult = func(context.Context, proto.Block) error {
+			for i := range owners.Rows() {
+				found = append(found, owners.Row(i))
+			}
+			return nil
+		}
+		if err := e.Read(ctx, t.Name, q); err != nil {
 			return nil, fmt.Errorf("looking for clicks of %d links in %s: %w", len(stones), t.Name, err)
 		}
 	}

@@ -40,6 +40,13 @@ func (l *Ledger) Tombstones(
 func (l *Ledger) tombstones(ctx context.Context) (all []tombstone.Tombstone, err error) {
 	var owners, kinds, ids proto.ColStr
 	before := new(proto.ColDateTime64).WithPrecision(proto.PrecisionMilli).WithLocation(time.UTC)
+	known := map[string]string{} // there may be very many tombstones of one owner
+	text := func(b []byte) string {
+		if _, ok := known[string(b)]; !ok {
+			known[string(b)] = string(b)
+		}
+		return known[string(b)]
+	}
 	if err := l.Read(ctx, schema.Tombstones.Name, ch.Query{
 		Body: "SELECT CAST(owner_id, 'String') AS owner, CAST(kind, 'String') AS about, id, max(before) AS until\n" +
 			"FROM tombstones GROUP BY owner, about, id",
@@ -56,7 +63,8 @@ func (l *Ledger) tombstones(ctx context.Context) (all []tombstone.Tombstone, err
 					return err
 				}
 				all = append(all, tombstone.Tombstone{
-					Owner: owners.Row(i), Kind: tombstone.Kind(kinds.Row(i)), ID: id, Before: before.Row(i).UTC(),
+					Owner: text(owners.RowBytes(i)), Kind: tombstone.Kind(text(kinds.RowBytes(i))), ID: id,
+					Before: before.Row(i).UTC(),
 				})
 			}
 			return nil

@@ -50,6 +50,13 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		look()
+		for n, in := range map[int][]erasure.State{
+			1: {erasure.Requested, erasure.Tombstoned}, 0: {erasure.Requested, erasure.Deleting},
+		} {
+			if open, err := s.OpenErasures(t.Context(), 10, in...); err != nil || len(open) != n {
+				t.Errorf("%d are %v, %v", len(open), in, err)
+			}
+		}
 		if open, err := s.OpenErasures(t.Context(), 10); err != nil || len(open) != 1 {
 			t.Errorf("%d are open, %v", len(open), err)
 		}
