@@ -14,6 +14,7 @@ import (
 
 func newMigrate() *cobra.Command {
 	var wait waitFlag
+	var limit timeLimit
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the metadata store and ClickHouse to the newest schema",
@@ -22,36 +23,43 @@ millrace needs. Run it before a new version is rolled out: migrations only add,
 so the version before goes on working. It changes nothing that is up to date.
 
 Several may be started at the same time: with PostgreSQL one works and the others
-wait for it, for both schemas. With --wait it may be started before its servers.
+wait for it, for both schemas. With --wait it may be started before its servers,
+and with --timeout it gives up by itself what it waits for, and says what that is.
+A statement that is given up begins anew the next time.
 docs/guides/upgrading.md tells the order of an upgrade.`,
 		Example: `  millrace migrate --store.url postgres://millrace@db/millrace --clickhouse.addr ch-1:9000
-  millrace migrate --wait 2m`,
+  millrace migrate --wait 2m --timeout 1h`,
 		Args: cobra.NoArgs,
-		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) (err error) {
-			db, err := store.New(s.Store)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, db.Close()) }()
-			db.LogTo(logOf(cmd))
-			if err := wait.until(cmd, db.Awaited().Answering(), schema.Awaited(s.ClickHouse, nil).Answering()); err != nil {
-				return err
-			}
-			if err := db.Reach(cmd.Context()); err != nil {
-				return err
-			}
-			if err := db.Migrate(cmd.Context()); err != nil {
-				return err
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), "metadata store is up to date")
-			if err := db.Alone(cmd.Context(),
-				func(ctx context.Context) error { return schema.Migrate(ctx, s.ClickHouse) }); err != nil {
-				return err
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), "ClickHouse is up to date")
-			return nil
+		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) error {
+			return limit.within(cmd, func() error { return migrate(cmd, wait, s) })
 		}),
 	}
 	wait.add(cmd)
+	limit.add(cmd)
 	return cmd
+}
+
+func migrate(cmd *cobra.Command, wait waitFlag, s config.Settings) (err error) {
+	db, err := store.New(s.Store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.LogTo(logOf(cmd))
+	if err := wait.until(cmd, db.Awaited().Answering(), schema.Awaited(s.ClickHouse, nil).Answering()); err != nil {
+		return err
+	}
+	if err := db.Reach(cmd.Context()); err != nil {
+		return err
+	}
+	if err := db.Migrate(cmd.Context()); err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), "metadata store is up to date")
+	if err := db.Alone(cmd.Context(),
+		func(ctx context.Context) error { return schema.Migrate(ctx, s.ClickHouse) }); err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), "ClickHouse is up to date")
+	return nil
 }

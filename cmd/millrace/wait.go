@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -30,6 +31,31 @@ func (w *waitFlag) until(cmd *cobra.Command, servers ...lifecycle.Server) error 
 	err := lifecycle.AwaitServers(ctx, logOf(cmd), &lifecycle.Readiness{}, servers...)
 	if errors.Is(err, context.DeadlineExceeded) && cmd.Context().Err() == nil {
 		return nil
+	}
+	return err
+}
+
+// timeLimit lets a command give up by itself, so that whoever started it, such as a job with a deadline, finds in its
+// log what it was at.
+type timeLimit struct{ atMost time.Duration }
+
+func (l *timeLimit) add(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&l.atMost, "timeout", 0,
+		"give up after this `DURATION`, --wait included, such as 1h; 0s never does")
+}
+
+// within does what a command does, whose context ends when the time is up.
+func (l *timeLimit) within(cmd *cobra.Command, do func() error) error {
+	if l.atMost <= 0 {
+		return do()
+	}
+	over := fmt.Errorf("the %s of --timeout are over", l.atMost)
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), l.atMost, over)
+	defer cancel()
+	cmd.SetContext(ctx)
+	err := do()
+	if err != nil && errors.Is(context.Cause(ctx), over) && !errors.Is(err, over) {
+		return fmt.Errorf("%w: %w", over, err)
 	}
 	return err
 }

@@ -20,7 +20,7 @@ const dockerfile = "deploy/docker/Dockerfile"
 var imageNames = map[string]string{"daemons": "millrace", "standalone": "millrace-standalone"}
 
 // makeImages makes millrace_1.2.3_image_linux_amd64.tar and its like: archives in
-// the layout of OCI, built without a daemon.
+// the layout of OCI that docker load takes as well, built without a daemon.
 func makeImages(ctx context.Context, r *release) error {
 	if len(r.images) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func (b *builder) Close() error { return os.RemoveAll(b.storage) }
 
 // image builds one target and writes it into a file.
 func (b *builder) image(ctx context.Context, target, name, arch, file string) error {
-	tag := "localhost/" + name + ":" + b.r.version + "-" + arch
+	tag := loadedName(name, b.r.version) + "-" + arch
 	args := []string{
 		"bud", "--isolation", "chroot", "--format", "oci", "--layers=false", "--quiet",
 		"--timestamp", strconv.FormatInt(b.r.time.Unix(), 10), "--platform", "linux/" + arch, "--target", target,
@@ -95,7 +95,10 @@ func (b *builder) image(ctx context.Context, target, name, arch, file string) er
 	}
 	layout := filepath.Join(b.storage, "layout")
 	defer os.RemoveAll(layout)
-	if err := b.buildah(ctx, "push", "--quiet", tag, "oci:"+layout+":"+b.r.version); err != nil {
+	if err := b.buildah(ctx, "push", "--quiet", tag, "oci:"+layout); err != nil {
+		return err
+	}
+	if err := nameImage(layout, loadedName(name, b.r.version)); err != nil {
 		return err
 	}
 	return b.r.writeLayout(file, layout)

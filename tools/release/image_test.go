@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tools/thirdparty"
 )
@@ -26,10 +28,10 @@ import (
 // released is when the image of these tests is made.
 var released = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// image is the one of the daemons, unpacked.
+// image is the one of the daemons, unpacked, and the layout that its archive has.
 type image struct {
-	root   string
-	config imageConfig
+	root, layout string
+	config       imageConfig
 }
 
 var (
@@ -82,7 +84,7 @@ func buildImage(ctx context.Context, root string) error {
 	if err := makeImages(ctx, r); err != nil {
 		return err
 	}
-	daemons.root = filepath.Join(dir, "root")
+	daemons.root, daemons.layout = filepath.Join(dir, "root"), filepath.Join(dir, "blobs")
 	daemons.config, err = unpack(r.path("millrace_1.2.3_image_linux_"+runtime.GOARCH+".tar"), daemons.root)
 	return err
 }
@@ -100,6 +102,58 @@ func TestTheImageSaysWhatItIs(t *testing.T) {
 	} {
 		if got := config.Config.Labels["org.opencontainers.image."+label]; got != want {
 			t.Errorf("the label %s is %q, want %q", label, got, want)
+		}
+	}
+}
+
+// Each engine reads another file of the archive: podman and containerd index.json, Docker's own store of
+// images manifest.json.
+func TestEveryEngineLoadsTheImageUnderItsName(t *testing.T) {
+	t.Parallel()
+	layout := theImage(t).layout
+	const name = "localhost/millrace:1.2.3"
+	var index layoutIndex
+	var saved []savedImage
+	var manifest imageManifest
+	for _, err := range []error{
+		readJSON(filepath.Join(layout, "index.json"), &index), readJSON(filepath.Join(layout, "manifest.json"), &saved),
+		readJSON(index.Manifests[0].in(layout), &manifest),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range []string{"org.opencontainers.image.ref.name", "io.containerd.image.name"} {
+		if got := index.Manifests[0].Annotations[key]; got != name {
+			t.Errorf("the annotation %s is %q, want %q", key, got, name)
+		}
+	}
+	want := savedImage{Config: manifest.Config.path(), RepoTags: []string{name}}
+	for _, layer := range manifest.Layers {
+		want.Layers = append(want.Layers, layer.path())
+	}
+	if diff := cmp.Diff([]savedImage{want}, saved); diff != "" || len(want.Layers) == 0 {
+		t.Error(diff)
+	}
+}
+
+// What guides, compose and the chart call the images is what their archives are loaded as.
+func TestEveryPlaceCallsTheImagesByTheirNames(t *testing.T) {
+	t.Parallel()
+	host, trial := loadedName("millrace", "1.2.3"), loadedName("millrace-standalone", "1.2.3")
+	for file, want := range map[string][]string{
+		"docs/guides/installing.md":        {"\n  " + host + " ingest-edge\n", " " + trial + "\n"},
+		"deploy/compose/.env.example":      {"\nMILLRACE_IMAGE=" + strings.TrimSuffix(host, ":1.2.3") + "\n"},
+		"deploy/helm/millrace/values.yaml": {"\n  registry: localhost\n", ": millrace\n", ": millrace-standalone\n"},
+	} {
+		text, err := os.ReadFile(filepath.Join(testkit.Root(t), filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if !bytes.Contains(text, []byte(w)) {
+				t.Errorf("%s lacks %q", file, w)
+			}
 		}
 	}
 }

@@ -3,20 +3,13 @@ package main
 import (
 	"archive/tar"
 	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
-
-// descriptor points to a blob of an archive in the layout of OCI.
-type descriptor struct {
-	Digest string `json:"digest"`
-}
 
 // imageConfig is what of an image's configuration tests look at.
 type imageConfig struct {
@@ -43,13 +36,8 @@ func unpack(archive, root string) (imageConfig, error) {
 	if err := extract(f, blobs); err != nil {
 		return config, err
 	}
-	var index struct {
-		Manifests []descriptor `json:"manifests"`
-	}
-	var manifest struct {
-		Config descriptor   `json:"config"`
-		Layers []descriptor `json:"layers"`
-	}
+	var index layoutIndex
+	var manifest imageManifest
 	if err := readJSON(filepath.Join(blobs, "index.json"), &index); err != nil {
 		return config, err
 	}
@@ -68,17 +56,7 @@ func unpack(archive, root string) (imageConfig, error) {
 	return config, err
 }
 
-func (d descriptor) in(dir string) string {
-	return filepath.Join(dir, "blobs", filepath.FromSlash(strings.ReplaceAll(d.Digest, ":", "/")))
-}
-
-func readJSON(file string, into any) error {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, into)
-}
+func (d descriptor) in(dir string) string { return filepath.Join(dir, filepath.FromSlash(d.path())) }
 
 func extractLayer(file, root string) error {
 	f, err := os.Open(file)

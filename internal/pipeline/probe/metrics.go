@@ -36,7 +36,7 @@ func newMetrics(reg prometheus.Registerer, held func() bool, last func() time.Du
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_probe_end_to_end_last_seconds",
 		Help: "How long the last event took from being sent to being counted, or how long the one that is under way has " +
-			"been waited for, whichever is more.",
+			"been waited for, whichever is more; 0 on a process that does not probe.",
 	}, func() float64 { return last().Seconds() })
 	m := metrics{
 		attempts: f.NewCounterVec(prometheus.CounterOpts{
@@ -51,12 +51,12 @@ func newMetrics(reg prometheus.Registerer, held func() bool, last func() time.Du
 		}),
 		success: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_probe_last_success_timestamp_seconds",
-			Help: "When an event of the probe was last seen, in Unix seconds; that of the start before the first one.",
+			Help: "When an event of the probe was last seen, in Unix seconds; before the first one when this process began to " +
+				"probe, and 0 on one that never did.",
 		}),
 	}
 	for _, outcome := range []string{seen, noAccount, notAsked, notSent, notSeen} {
 		m.attempts.WithLabelValues(outcome)
 	}
-	m.success.SetToCurrentTime() // so that the alert waits for the first one
 	return m
 }

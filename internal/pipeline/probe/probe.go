@@ -84,6 +84,8 @@ func (p *Probe) Run(ctx context.Context) error {
 // work begins with a key of its own: the one before is known to a process that
 // may be gone.
 func (p *Probe) work(ctx context.Context) {
+	p.metrics.success.SetToCurrentTime() // so that the alert waits for the first one
+	defer p.forget()
 	tick := time.NewTicker(p.cfg.Interval)
 	defer tick.Stop()
 	var account Account
@@ -171,6 +173,13 @@ func (p *Probe) wait(since time.Time) {
 		p.took = time.Since(p.underway)
 	}
 	p.underway = since
+}
+
+// forget leaves nothing of what was measured: whoever probes next measures for itself.
+func (p *Probe) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.took = 0
 }
 
 // last is how long the last event took, or how long the one that is under way has

@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -49,7 +51,7 @@ func start(t *testing.T, h *hosts, accountErr error) (p *Probe, accounts *int) {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	accounts = new(int)
-	return New(Config{IngestURL: server.URL, QueryURL: server.URL}, Deps{
+	return New(Config{Interval: time.Hour, IngestURL: server.URL, QueryURL: server.URL}, Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 		Account: func(context.Context) (Account, error) {
 			*accounts++
@@ -114,5 +116,32 @@ func TestAnEventThatIsWaitedForCounts(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("a stop is no failure: %v", err)
+	}
+}
+
+// What a process measured says nothing once another one probes, and what it did before it probed says nothing
+// of the probe.
+func TestWhoStopsProbingTellsNothingOfIt(t *testing.T) {
+	t.Parallel()
+	p, _ := start(t, &hosts{loses: true}, nil)
+	if got := testutil.ToFloat64(p.metrics.success); got != 0 {
+		t.Errorf("before it probes its last success is at %v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.work(ctx)
+	}()
+	for p.last() == 0 { // until an event was sent
+		runtime.Gosched()
+	}
+	if got := testutil.ToFloat64(p.metrics.success); got == 0 {
+		t.Error("while it probes it waits for nothing")
+	}
+	cancel()
+	<-ended
+	if got := p.last(); got != 0 {
+		t.Errorf("an event takes %s where nothing probes", got)
 	}
 }

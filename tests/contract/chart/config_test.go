@@ -56,11 +56,13 @@ var secretValues = map[string]string{
 	"MILLRACE_REDIS_URL": "rediss://redis:6379/0",
 }
 
-// environment is what a container's program would find.
-func environment(c *corev1.Container) []string {
+// environment is what a container's program would find in a namespace.
+func environment(c *corev1.Container, namespace string) []string {
 	var env []string
+	fields := map[string]string{"metadata.name": "millrace-sink-0", "metadata.namespace": namespace}
+	references := []string{"$$", "$"} // as the kubelet replaces them, by what stands before
 	for _, e := range c.Env {
-		value := strings.ReplaceAll(e.Value, "$$", "$") // as the kubelet does
+		value := strings.NewReplacer(references...).Replace(e.Value)
 		switch {
 		case e.ValueFrom == nil:
 		case e.ValueFrom.SecretKeyRef != nil:
@@ -68,11 +70,12 @@ func environment(c *corev1.Container) []string {
 				value = "secret"
 			}
 		case e.ValueFrom.FieldRef != nil:
-			value = "millrace-sink-0"
+			value = fields[e.ValueFrom.FieldRef.FieldPath]
 		case e.ValueFrom.ResourceFieldRef != nil:
 			value = strconv.FormatInt(c.Resources.Limits.Cpu().Value(), 10) // rounded up, as the kubelet does
 		}
 		env = append(env, e.Name+"="+value)
+		references = append(references, "$("+e.Name+")", value)
 	}
 	return env
 }
@@ -94,7 +97,7 @@ func TestEveryRenderedConfigPassesTheDaemonsOwnCheck(t *testing.T) {
 				program = filepath.Base(c.Command[0])
 			}
 			cmd := exec.CommandContext(t.Context(), filepath.Join(dir, program), append(c.Args, "--config.check")...)
-			cmd.Env = environment(c)
+			cmd.Env = environment(c, rendering.Namespace)
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
 			if err := cmd.Run(); err != nil || strings.TrimSpace(out.String()) != "ok" {

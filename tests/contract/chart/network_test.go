@@ -4,17 +4,26 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/millrace/millrace/tests/contract/chart/rendering"
 )
 
 func policy(t *testing.T, objects []unstructured.Unstructured, name string) *networkingv1.NetworkPolicy {
 	t.Helper()
-	text, err := json.Marshal(find(t, objects, "NetworkPolicy", name).Object)
+	return policyIn(t, find(t, objects, "NetworkPolicy", name))
+}
+
+func policyIn(t *testing.T, object *unstructured.Unstructured) *networkingv1.NetworkPolicy {
+	t.Helper()
+	text, err := json.Marshal(object.Object)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +102,71 @@ func TestThePoliciesLetThroughWhatTheSettingsName(t *testing.T) {
 			}
 		})
 	}
+}
+
+// While the jobs before an upgrade run, the policies in force are those of the release before, and those that are
+// hooks themselves and come first.
+func TestTheJobsBeforeAnUpgradeReachWhatItsSettingsName(t *testing.T) {
+	t.Parallel()
+	before := objectsWith(t, "air-gapped", `{}`)
+	for over, want := range map[string]int32{
+		`{"config": {"kafka": {"brokers": ["kafka.internal.example:9093"]}}}`:                  9093,
+		`{"config": {"clickhouse": {"addr": ["clickhouse.internal.example:9440"]}}}`:           9440,
+		`{"config": {"domains": {"resolver": "dns.internal.example:5353"}}}`:                   5353,
+		`{"networkPolicy": {"backendPorts": [6432]}}`:                                          6432,
+		`{"networkPolicy": {"extraEgress": [{"ports": [{"port": 3128, "protocol": "TCP"}]}]}}`: 3128,
+	} {
+		after := objectsWith(t, "air-gapped", over)
+		for _, name := range []string{"migrate", "topics"} {
+			job := workloadOf(t, after, name)
+			var reached []int32
+			for _, p := range append(policies(t, before, ""), policies(t, after, weight(&job.object))...) {
+				selector, err := metav1.LabelSelectorAsSelector(&p.Spec.PodSelector)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if selector.Matches(labels.Set(job.pod.Labels)) {
+					anywhere, _ := ports(p)
+					reached = append(reached, anywhere...)
+				}
+			}
+			if !slices.Contains(reached, want) {
+				t.Errorf("%s: the job %s reaches %d, want %d among them", over, name, reached, want)
+			}
+		}
+	}
+}
+
+// policies returns those that are no hooks, or else those before hooks of a weight.
+func policies(t *testing.T, objects []unstructured.Unstructured, before string) (all []*networkingv1.NetworkPolicy) {
+	t.Helper()
+	for i := range objects {
+		if objects[i].GetKind() != "NetworkPolicy" {
+			continue
+		}
+		own := weight(&objects[i])
+		if own == before || before != "" && own != "" && number(t, own) < number(t, before) {
+			all = append(all, policyIn(t, &objects[i]))
+		}
+	}
+	return all
+}
+
+// weight is empty for what is no hook of an upgrade.
+func weight(object *unstructured.Unstructured) string {
+	if !strings.Contains(object.GetAnnotations()["helm.sh/hook"], "pre-upgrade") {
+		return ""
+	}
+	return object.GetAnnotations()["helm.sh/hook-weight"]
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // A DNS answer that is too long for UDP is asked for again by TCP.

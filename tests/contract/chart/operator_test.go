@@ -52,14 +52,27 @@ func TestCommandsRunAsTheJobsDo(t *testing.T) {
 	if want := []string{"status", "--json", "--watch", "1h"}; !slices.Equal(ours.Args, want) {
 		t.Errorf("it waits by %q, want %q", ours.Args, want)
 	}
+	expectAll(t, job.Containers[0].Env, ours.Env, "GOMEMLIMIT")
+	expectAll(t, job.Containers[0].VolumeMounts, ours.VolumeMounts)
+	expectAll(t, job.Volumes, operator.Volumes)
 	// What is meant to differ.
 	operator.RestartPolicy, operator.ServiceAccountName = job.RestartPolicy, job.ServiceAccountName
 	ours.Name, ours.Args, ours.Resources = "migrate", job.Containers[0].Args, job.Containers[0].Resources
-	for _, c := range []*corev1.Container{ours, &job.Containers[0]} {
-		c.Env = slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == "GOMEMLIMIT" })
-	}
+	ours.Env, ours.VolumeMounts, operator.Volumes = job.Containers[0].Env, job.Containers[0].VolumeMounts, job.Volumes
 	if !equality.Semantic.DeepEqual(operator, job) {
 		t.Errorf("it runs as\n%+v\nand a job as\n%+v", operator, job)
+	}
+}
+
+// expectAll demands that the operator's pod has everything of a job's, which has only what it uses.
+func expectAll[T corev1.EnvVar | corev1.VolumeMount | corev1.Volume](t *testing.T, job, ours []T, but ...string) {
+	t.Helper()
+	for _, want := range job {
+		e, _ := any(want).(corev1.EnvVar)
+		if !slices.ContainsFunc(ours, func(o T) bool { return equality.Semantic.DeepEqual(o, want) }) &&
+			!slices.Contains(but, e.Name) {
+			t.Errorf("it lacks %+v of a job", want)
+		}
 	}
 }
 

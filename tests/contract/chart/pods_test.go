@@ -2,6 +2,7 @@ package chart_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -75,8 +76,11 @@ func TestEveryDaemonHasLongerToEndThanItsRequestsToBeAnswered(t *testing.T) {
 // A job's deadline deletes the pod that runs, and with it the log of a container that was started again.
 func TestAFailedAttemptOfAJobKeepsItsLog(t *testing.T) {
 	t.Parallel()
-	for over, want := range map[string]string{
-		`{}`: "120s", `{"jobs": {"activeDeadlineSeconds": 61}}`: "30s", `{"jobs": {"activeDeadlineSeconds": 3600}}`: "120s",
+	for over, want := range map[string]struct{ wait, timeout string }{
+		`{}`: {"120s", "210s"},
+		`{"jobs": {"activeDeadlineSeconds": 10}}`:   {"5s", "5s"},
+		`{"jobs": {"activeDeadlineSeconds": 61}}`:   {"30s", "54s"},
+		`{"jobs": {"activeDeadlineSeconds": 3600}}`: {"120s", "3150s"},
 	} {
 		for _, w := range workloadsOf(t, objectsWith(t, "minimal", over)) {
 			if w.kind != "Job" {
@@ -88,21 +92,48 @@ func TestAFailedAttemptOfAJobKeepsItsLog(t *testing.T) {
 				t.Errorf("%s: restartPolicy %s, terminationMessagePolicy %s",
 					w.name, w.pod.Spec.RestartPolicy, c.TerminationMessagePolicy)
 			}
-			at := slices.Index(c.Args, "--wait") + 1
-			if at > 0 && c.Args[at] != want || at == 0 && c.Name != "bootstrap" {
-				t.Errorf("%s: %s runs %q, want it to wait %s", over, w.name, c.Args, want)
+			args := map[string][]string{
+				"migrate": {"migrate", "--wait", want.wait, "--timeout", want.timeout},
+				"topics":  {"topics", "create", "--wait", want.wait},
+			}
+			if c.Name != "bootstrap" && !slices.Equal(c.Args, args[c.Name]) {
+				t.Errorf("%s: %s runs %q, want %q", over, w.name, c.Args, args[c.Name])
 			}
 		}
 	}
 }
 
-func TestASinkIsTheMemberOfItsOrdinal(t *testing.T) {
+// What somebody else scales has no number without a cluster to ask: whoever applies it again would undo theirs.
+func TestWhatIsScaledElsewhereHasNoNumberOfPods(t *testing.T) {
+	t.Parallel()
+	for _, w := range workloadsOf(t, objectsOf(t, "everything")) {
+		_, written, err := unstructured.NestedFieldNoCopy(w.object.Object, "spec", "replicas")
+		if scaled := w.container().Name == "edge" || w.container().Name == "sink"; err != nil ||
+			w.kind != "Job" && written == scaled {
+			t.Errorf("replicas of %s %s are written: %v, %v", w.kind, w.name, written, err)
+		}
+	}
+}
+
+// Sinks of one installation may be in several namespaces under one name, and two members of one id throw each other
+// out of the group.
+func TestASinkIsTheMemberOfItsOrdinalAndNamespace(t *testing.T) {
 	t.Parallel()
 	for _, w := range workloadsOf(t, objectsOf(t, "production")) {
-		id := variable(w.container(), "MILLRACE_SINK_INSTANCE_ID")
-		isSink := w.kind == "StatefulSet"
-		if isSink != (id.ValueFrom != nil && id.ValueFrom.FieldRef.FieldPath == "metadata.name") {
-			t.Errorf("%s %s: MILLRACE_SINK_INSTANCE_ID is %+v", w.kind, w.name, id)
+		for namespace, want := range map[string]string{"a": "a.millrace-sink-0", "b": "b.millrace-sink-0"} {
+			if w.kind != "StatefulSet" {
+				want = ""
+			}
+			env := environment(w.container(), namespace)
+			id := ""
+			for _, e := range env {
+				if value, ok := strings.CutPrefix(e, "MILLRACE_SINK_INSTANCE_ID="); ok {
+					id = value
+				}
+			}
+			if id != want {
+				t.Errorf("%s %s is the member %q in namespace %s, want %q", w.kind, w.name, id, namespace, want)
+			}
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package chart_test
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -17,6 +20,9 @@ func TestSettingsAreWrittenInFull(t *testing.T) {
 		"MILLRACE_QUOTA_DEFAULT":            "100000000",
 	} {
 		for _, w := range workloadsOf(t, objectsOf(t, "everything")) {
+			if c := w.container().Name; c == "migrate" || c == "bootstrap" { // which do not ask Kafka
+				continue
+			}
 			if got := variable(w.container(), name).Value; got != want {
 				t.Errorf("%s of %s is %q, want %q", name, w.name, got, want)
 			}
@@ -39,7 +45,8 @@ func TestSettingsStandInThePods(t *testing.T) {
 
 func TestAVariableOfOnesOwnStandsInPlaceOfTheSetting(t *testing.T) {
 	t.Parallel()
-	const own = `{"extraEnv": [{"name": "MILLRACE_LOG_LEVEL", "value": "warn"}]}`
+	const own = `{"extraEnv": [{"name": "MILLRACE_LOG_LEVEL", "value": "warn"}, {"name": "GOMEMLIMIT", "value": "1GiB"},
+		{"name": "MILLRACE_STORE_URL", "value": "postgres://edge@postgres/millrace"}]}`
 	for _, file := range []string{"production", "standalone"} {
 		objects := objectsWith(t, file, `{"config": {"log": {"level": "debug"}, "clickhouse": {"user": "a$(HOME)$$"}},
 			"edge": `+own+`, "jobs": `+own+`, "standalone": `+own+`}`)
@@ -59,10 +66,48 @@ func TestAVariableOfOnesOwnStandsInPlaceOfTheSetting(t *testing.T) {
 				t.Errorf("MILLRACE_LOG_LEVEL of %s is %q, want %q", w.name, got, want)
 			}
 			// A name in brackets after a single dollar sign is a variable of the container.
-			if got := variable(w.container(), "MILLRACE_CLICKHOUSE_USER").Value; got != "a$$(HOME)$$$$" {
+			user := "a$$(HOME)$$$$"
+			if !slices.Contains([]string{"sink", "query", "migrate", "standalone"}, w.container().Name) {
+				user = ""
+			}
+			if got := variable(w.container(), "MILLRACE_CLICKHOUSE_USER").Value; got != user {
 				t.Errorf("MILLRACE_CLICKHOUSE_USER of %s is %q", w.name, got)
 			}
 		}
+	}
+}
+
+// Whoever gets into a pod, such as the edge's that the internet reaches, finds what that one uses and nothing else.
+func TestAPodHasWhatItUsesAndNoMore(t *testing.T) {
+	t.Parallel()
+	all := []string{"BILLING", "CLICKHOUSE", "KAFKA", "MAIL", "REDIS", "STORE"}
+	uses := map[string][]string{
+		"edge": {"BILLING", "KAFKA", "REDIS", "STORE"}, "sink": {"CLICKHOUSE", "KAFKA"}, "query": all,
+		"migrate": {"CLICKHOUSE", "STORE"}, "topics": {"KAFKA"}, "bootstrap": {"STORE"}, "operator": all,
+	}
+	for _, w := range workloadsOf(t, objectsOf(t, "everything")) {
+		given := map[string]bool{}
+		for _, e := range w.container().Env {
+			server, _, _ := strings.Cut(strings.TrimPrefix(e.Name, "MILLRACE_"), "_")
+			given[server] = given[server] || slices.Contains(all, server)
+		}
+		for _, v := range w.pod.Spec.Volumes {
+			server, _, _ := strings.Cut(strings.ToUpper(v.Name), "-")
+			given[server] = given[server] || slices.Contains(all, server)
+		}
+		maps.DeleteFunc(given, func(_ string, is bool) bool { return !is })
+		name := w.container().Name
+		if got := slices.Sorted(maps.Keys(given)); !slices.Equal(got, uses[name]) {
+			t.Errorf("%s has what is for %v, want %v", name, got, uses[name])
+		}
+		if token := variable(w.container(), "MILLRACE_BILLING_TOKEN"); (token.ValueFrom != nil) !=
+			(name == "edge" || name == "operator") {
+			t.Errorf("the token of the billing service of %s is %+v", name, token)
+		}
+		delete(uses, name)
+	}
+	if len(uses) > 0 {
+		t.Errorf("nothing is rendered of %v", uses)
 	}
 }
 

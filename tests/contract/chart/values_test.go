@@ -2,8 +2,11 @@ package chart_test
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,6 +109,51 @@ func strict(t *testing.T, path string, schema map[string]any) {
 	}
 	for name, s := range properties {
 		strict(t, path+"."+name, s.(map[string]any))
+	}
+}
+
+// Whatever is off by default is on in some file of values: those are what is decoded, checked by the daemons and
+// installed.
+func TestEverySwitchIsOnInSomeFile(t *testing.T) {
+	t.Parallel()
+	c, err := rendering.Load()
+	names, err2 := rendering.Names()
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	var files []map[string]any
+	for _, name := range names {
+		values, err := rendering.Values(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, values)
+	}
+	off := 0
+	var walk func(values map[string]any, path ...string)
+	walk = func(values map[string]any, path ...string) {
+		for name, value := range values {
+			at := append(slices.Clone(path), name)
+			if below, ok := value.(map[string]any); ok {
+				walk(below, at...)
+			}
+			if value != false {
+				continue
+			}
+			off++
+			if !slices.ContainsFunc(files, func(f map[string]any) bool {
+				on, _, _ := unstructured.NestedFieldNoCopy(f, at...)
+				return on == true
+			}) {
+				t.Errorf("no file switches %s on", strings.Join(at, "."))
+			}
+		}
+	}
+	values := maps.Clone(c.Values)
+	delete(values, "securityContext") // what it denies is no switch
+	walk(values)
+	if off < 15 {
+		t.Errorf("%d switches are off by default", off)
 	}
 }
 

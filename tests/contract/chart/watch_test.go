@@ -15,12 +15,15 @@ import (
 	"github.com/millrace/millrace/tests/contract/chart/rendering"
 )
 
+// alone is an installation whose daemons are all in one namespace.
+const alone = `{"metrics": {"prometheusRule": {"namespaces": []}}}`
+
 // What kube-state-metrics says of autoscalers goes by their names, which are the
 // release's.
 func TestTheAlertOnTheAutoscalerAsksForTheOneThatThereIs(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"production", "everything"} {
-		objects := objectsOf(t, name)
+		objects := objectsWith(t, name, alone)
 		at := slices.IndexFunc(objects,
 			func(o unstructured.Unstructured) bool { return o.GetKind() == "HorizontalPodAutoscaler" })
 		if at < 0 {
@@ -62,7 +65,7 @@ var (
 // series.
 func TestRulesAreAboutTheReleasesOwnSeries(t *testing.T) {
 	t.Parallel()
-	rendered := rulesOf(t, objectsOf(t, "everything"))
+	rendered := rulesOf(t, objectsWith(t, "everything", alone))
 	var files []map[string]any
 	for _, name := range []string{"alerts.yaml", "slo.yaml"} {
 		text, err := os.ReadFile("../../../deploy/helm/millrace/files/rules/" + name)
@@ -161,6 +164,23 @@ func TestRulesAreAboutEveryNamespaceOfAnInstallation(t *testing.T) {
 	if _, err := rendering.Render(c, with(t, "minimal",
 		`{"metrics": {"prometheusRule": {"namespaces": [".*"]}}}`)); err == nil {
 		t.Error("a pattern is taken for a namespace")
+	}
+}
+
+// An import may take as long as it likes, so nobody is paged for the lag of its pipeline, and nothing scaled.
+func TestTheRecipeScalesByTheLagThatPeopleArePagedFor(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../../../docs/guides/kubernetes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipe := regexp.MustCompile(`query: max\((millrace_sink_lag_seconds\{.*\})\)`).FindSubmatch(guide)
+	if recipe == nil {
+		t.Fatal("the guide has no recipe")
+	}
+	expr := exprOf(t, objectsOf(t, "production"), "MillraceSinkLagHigh")
+	if !strings.Contains(expr, string(recipe[1])) {
+		t.Errorf("the recipe asks for %s, the alert for %s", recipe[1], expr)
 	}
 }
 

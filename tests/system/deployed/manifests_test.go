@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -153,29 +152,46 @@ func jobs(objects []object) []object {
 }
 
 // settings returns the variables of a pod's program without the prefix MILLRACE_,
-// with those that this machine decides in place of the manifest's.
+// with those that this machine decides in place of the manifest's. Of a server that the
+// manifest gives the pod nothing about, this machine tells it nothing either.
 func (o *object) settings(t *testing.T, here machine) map[string]string {
 	t.Helper()
 	c := o.Spec.Template.Spec.Containers[0]
-	env := map[string]string{}
+	env, parts := map[string]string{}, map[string]bool{}
+	fields := map[string]string{"metadata.name": o.Metadata.Name + "-0", "metadata.namespace": namespace}
+	references := []string{"$$", "$"} // as the kubelet replaces them, by what stands before
 	for _, e := range c.Env {
 		name, ours := strings.CutPrefix(e.Name, "MILLRACE_")
 		_, replaced := here.settings[name]
-		value := strings.ReplaceAll(e.Value, "$$", "$") // as the kubelet does
+		value := strings.NewReplacer(references...).Replace(e.Value)
 		switch {
+		case e.ValueFrom.FieldRef.FieldPath != "":
+			value = fields[e.ValueFrom.FieldRef.FieldPath]
 		case !ours:
 			continue
 		case strings.HasSuffix(name, "_FILE"):
 			value = o.file(t, value, here)
-		case e.ValueFrom.FieldRef.FieldPath == "metadata.name":
-			value = o.Metadata.Name + "-0"
 		case e.ValueFrom.SecretKeyRef.Name != "" && !replaced:
 			t.Fatalf("%s takes %s from a Secret, and nothing stands for it here", c.Name, e.Name)
 		}
-		env[name] = value
+		references = append(references, "$("+e.Name+")", value)
+		if ours {
+			env[name] = value
+			parts[part(name)] = true
+		}
 	}
-	maps.Copy(env, here.settings)
+	for name, value := range here.settings {
+		if parts[part(name)] {
+			env[name] = value
+		}
+	}
 	return env
+}
+
+// part is what a setting is of, such as KAFKA.
+func part(name string) string {
+	of, _, _ := strings.Cut(name, "_")
+	return of
 }
 
 // file returns where on this machine the file is that a pod finds at a path.

@@ -33,26 +33,21 @@ containers:
     args:
       {{- toYaml .args | nindent 6 }}
     env:
-      {{- include "millrace.runtimeEnv" (dict "root" .root "resources" .values.resources "container" .component) | nindent 6 }}
-      {{- include "millrace.settingsEnv" (dict "root" .root "over" .values.extraEnv) | nindent 6 }}
-      {{- include "millrace.secretEnv" .root | nindent 6 }}
-      {{- with .values.extraEnv }}
-      {{- toYaml . | nindent 6 }}
-      {{- end }}
+      {{- include "millrace.env" . | nindent 6 }}
     resources:
       {{- toYaml .values.resources | nindent 6 }}
     securityContext:
       {{- toYaml .root.Values.securityContext | nindent 6 }}
     volumeMounts:
       - {name: tmp, mountPath: /tmp}
-      {{- include "millrace.fileMounts" .root | nindent 6 }}
+      {{- include "millrace.fileMounts" . | nindent 6 }}
       {{- with .values.extraVolumeMounts }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
 volumes:
   - name: tmp
     emptyDir: {}
-  {{- include "millrace.fileVolumes" .root | nindent 2 }}
+  {{- include "millrace.fileVolumes" . | nindent 2 }}
   {{- with .values.extraVolumes }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -62,6 +57,11 @@ volumes:
 stays, for Kubernetes deletes the pod that runs at the deadline. */}}
 {{- define "millrace.jobWait" -}}
 {{- printf "%ds" (min 120 (div .Values.jobs.activeDeadlineSeconds 2)) -}}
+{{- end -}}
+
+{{/* How long a job works all in all: up to shortly before its deadline, for the same reason. */}}
+{{- define "millrace.jobTimeout" -}}
+{{- printf "%ds" (sub .Values.jobs.activeDeadlineSeconds (max 5 (div .Values.jobs.activeDeadlineSeconds 8))) -}}
 {{- end -}}
 
 {{/* The account of the jobs that run before the release's own is made. */}}

@@ -141,3 +141,42 @@ spec:
         - name: {{ include "millrace.backend" . }}
           port: {{ .port }}
 {{- end -}}
+
+{{/* Not empty where the query host probes. */}}
+{{- define "millrace.probing" -}}
+{{- if dig "probe" "interval" "0s" .Values.config | regexMatch "[1-9]" }}true{{ end -}}
+{{- end -}}
+
+{{/* The rules of a NetworkPolicy by which pods reach what the settings name. */}}
+{{- define "millrace.egress" -}}
+{{- $ports := .Values.networkPolicy.backendPorts }}
+{{- range concat (dig "kafka" "brokers" (list) .Values.config) (dig "clickhouse" "addr" (list) .Values.config) (dig "mail" "smtp" "addr" "" .Values.config | list) | compact }}
+{{- $ports = append $ports (regexFind "[0-9]+$" . | int) }}
+{{- end }}
+{{- $dns := list 53 }}
+{{- with dig "domains" "resolver" "" .Values.config }}
+{{- $dns = append $dns (regexFind "[0-9]+$" . | int) | uniq }}
+{{- end }}
+{{- $urls := list (dig "billing" "url" "" .Values.config) (dig "trace" "endpoint" "" .Values.config) }}
+{{- if include "millrace.probing" . }}
+{{- range list "ingest" "query" }}
+{{- $public := dig . "public_url" "" $.Values.config }}
+{{- $urls = append $urls (dig "probe" (printf "%s_url" .) "" $.Values.config | default $public) }}
+{{- end }}
+{{- end }}
+{{- range $urls | compact }}
+{{- $ports = append $ports (include "millrace.urlPort" . | int) }}
+{{- end }}
+- ports:
+    {{- range $dns }}
+    - {port: {{ . }}, protocol: UDP}
+    - {port: {{ . }}, protocol: TCP}
+    {{- end }}
+- ports:
+    {{- range $ports | uniq }}
+    - {port: {{ . }}, protocol: TCP}
+    {{- end }}
+{{- with .Values.networkPolicy.extraEgress }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}

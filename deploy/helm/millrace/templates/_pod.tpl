@@ -39,6 +39,29 @@
 {{- end }}
 {{- end -}}
 
+{{/* The variables of a container: root, component, values, and optionally env. Of what the chart says, one that extraEnv
+has too is left out, since Kubernetes merges the list by name, and what the component does not use. */}}
+{{- define "millrace.env" -}}
+{{- $over := dict }}
+{{- range .values.extraEnv }}
+{{- $_ := set $over .name true }}
+{{- end }}
+{{- $unused := include "millrace.unused" . }}
+{{- $all := include "millrace.runtimeEnv" (dict "root" .root "resources" .values.resources "container" .component) | fromYamlArray }}
+{{- range concat $all (include "millrace.settingsEnv" .root | fromYamlArray) (include "millrace.secretEnv" .root | fromYamlArray) (default (list) .env) }}
+{{- if not (or (hasKey $over .name) (regexMatch $unused .name)) }}
+{{- if hasKey . "value" }}
+- {name: {{ .name }}, value: {{ .value | quote }}}
+{{- else }}
+{{ toYaml (list .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with .values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
 {{- define "millrace.podMetadata" -}}
 labels:
   {{- include "millrace.labels" . | nindent 2 }}
@@ -128,15 +151,7 @@ containers:
     imagePullPolicy: {{ .root.Values.image.pullPolicy }}
     command: [/usr/local/bin/{{ .program }}]
     env:
-      {{- include "millrace.runtimeEnv" (dict "root" .root "resources" .values.resources "container" .component) | nindent 6 }}
-      {{- include "millrace.settingsEnv" (dict "root" .root "over" .values.extraEnv) | nindent 6 }}
-      {{- include "millrace.secretEnv" .root | nindent 6 }}
-      {{- with .env }}
-      {{- toYaml . | nindent 6 }}
-      {{- end }}
-      {{- with .values.extraEnv }}
-      {{- toYaml . | nindent 6 }}
-      {{- end }}
+      {{- include "millrace.env" . | nindent 6 }}
     ports:
       {{- range $name, $port := .ports }}
       - {name: {{ $name }}, containerPort: {{ $port }}, protocol: TCP}
@@ -151,7 +166,7 @@ containers:
       {{- toYaml .root.Values.securityContext | nindent 6 }}
     volumeMounts:
       - {name: tmp, mountPath: /tmp}
-      {{- include "millrace.fileMounts" .root | nindent 6 }}
+      {{- include "millrace.fileMounts" . | nindent 6 }}
       {{- with .mounts }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
@@ -161,8 +176,17 @@ containers:
 volumes:
   - name: tmp
     emptyDir: {}
-  {{- include "millrace.fileVolumes" .root | nindent 2 }}
+  {{- include "millrace.fileVolumes" . | nindent 2 }}
   {{- with .values.extraVolumes }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
+{{- end -}}
+
+{{/* The replicas of what an autoscaler scales: root, component, kind and least. An upgrade writes how many there are,
+since Kubernetes makes one of a number that stood in the release before and does not in this one. Nothing where there is
+none yet, nor where no cluster is asked. */}}
+{{- define "millrace.liveReplicas" -}}
+{{- with lookup "apps/v1" .kind .root.Release.Namespace (include "millrace.component" .) -}}
+replicas: {{ max $.least .spec.replicas }}
+{{- end -}}
 {{- end -}}

@@ -51,19 +51,22 @@ MILLRACE_{{ upper $host }}_IDLE_TIME: {{ printf "%vs" $idle }}
 {{- include "millrace.flatten" (dict "prefix" "MILLRACE" "values" .Values.config) }}
 {{- end -}}
 
-{{/* env entries of the settings, for root, but for those that an entry in over replaces, since Kubernetes merges the list
-by name. They stand in the pod: out of an object of their own, which an upgrade changes, a pod of the version before
-would take a setting that it does not know, and end. Kubernetes reads a dollar sign that stands twice as one. */}}
+{{/* env entries of the settings. They stand in the pod: out of an object of their own, which an upgrade changes, a pod
+of the version before would take a setting that it does not know, and end. Kubernetes reads a dollar sign that stands
+twice as one. */}}
 {{- define "millrace.settingsEnv" -}}
-{{- $over := dict }}
-{{- range .over }}
-{{- $_ := set $over .name true }}
-{{- end }}
-{{- range $name, $value := include "millrace.settings" .root | fromYaml }}
-{{- if not (hasKey $over $name) }}
+{{- range $name, $value := include "millrace.settings" . | fromYaml }}
 - {name: {{ $name }}, value: {{ $value | replace "$" "$$" | quote }}}
 {{- end }}
-{{- end }}
+{{- end -}}
+
+{{/* Which variables a component does without, as a pattern: it is given neither settings nor secrets of servers that it
+does not ask. The operator's commands and standalone mode need all. */}}
+{{- define "millrace.unused" -}}
+{{- $servers := dict "edge" "CLICKHOUSE|MAIL" "sink" "STORE|REDIS|BILLING|MAIL" "query" "BILLING_TOKEN" }}
+{{- $servers = merge $servers (dict "migrate" "KAFKA|REDIS|BILLING|MAIL" "topics" "CLICKHOUSE|STORE|REDIS|BILLING|MAIL") }}
+{{- $servers = merge $servers (dict "bootstrap" "KAFKA|CLICKHOUSE|REDIS|BILLING|MAIL") }}
+{{- printf "^MILLRACE_(%s)(_|$)" (get $servers .component | default "-") -}}
 {{- end -}}
 
 {{/* The references in a tree of secrets or files: {references: [{path: a.b.c, …}]}. */}}
@@ -99,8 +102,18 @@ MILLRACE_{{ . | upper | replace "." "_" }}
 {{- end }}
 {{- end -}}
 
+{{/* The references of files that a component uses; root and component. */}}
+{{- define "millrace.files" -}}
+{{- $unused := include "millrace.unused" . }}
+{{- range (include "millrace.references" (dict "path" "" "values" .root.Values.files) | fromYamlArray) }}
+{{- if not (regexMatch $unused (include "millrace.envName" .path)) }}
+{{ toYaml (list .) }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- define "millrace.fileVolumes" -}}
-{{- range (include "millrace.references" (dict "path" "" "values" .Values.files) | fromYamlArray) }}
+{{- range (include "millrace.files" . | fromYamlArray) }}
 - name: {{ .path | replace "." "-" | replace "_" "-" }}
   {{- if .secret }}
   secret:
@@ -115,7 +128,7 @@ MILLRACE_{{ . | upper | replace "." "_" }}
 {{- end -}}
 
 {{- define "millrace.fileMounts" -}}
-{{- range (include "millrace.references" (dict "path" "" "values" .Values.files) | fromYamlArray) }}
+{{- range (include "millrace.files" . | fromYamlArray) }}
 - name: {{ .path | replace "." "-" | replace "_" "-" }}
   mountPath: {{ printf "/etc/millrace/%s" (.path | replace "." "-" | replace "_" "-") }}
   readOnly: true

@@ -35,9 +35,10 @@ type Health struct {
 
 // reading is one figure that a server told.
 type reading struct {
-	of    *figure
-	label string // "" for a figure without one
-	value float64
+	of     *figure
+	server string
+	label  string // "" for a figure without one
+	value  float64
 }
 
 // NewHealth returns a Health of the servers of cfg, registered; it opens no
@@ -82,18 +83,19 @@ func (h *Health) look(ctx context.Context) {
 
 // read asks for all figures at once.
 func (h *Health) read(ctx context.Context) (readings []reading, err error) {
-	var names, labels proto.ColStr
+	var servers, names, labels proto.ColStr
 	var values proto.ColFloat64
 	err = h.Use(ctx, func(c *clickhouse.Client) error {
 		return c.Do(ctx, ch.Query{
 			Body: healthStatement,
 			Result: proto.Results{
-				{Name: "what", Data: &names}, {Name: "which", Data: &labels}, {Name: "reads", Data: &values},
+				{Name: "server", Data: &servers}, {Name: "what", Data: &names}, {Name: "which", Data: &labels},
+				{Name: "reads", Data: &values},
 			},
 			OnResult: func(context.Context, proto.Block) error {
 				for i := range values {
 					if f := figureNamed(names.Row(i)); f != nil {
-						readings = append(readings, reading{f, labels.Row(i), values[i]})
+						readings = append(readings, reading{f, servers.Row(i), labels.Row(i), values[i]})
 					}
 				}
 				return nil
@@ -123,9 +125,9 @@ func (h *Health) Collect(ch chan<- prometheus.Metric) {
 	}
 	ch <- prometheus.MustNewConstMetric(healthUp, prometheus.GaugeValue, 1)
 	for _, r := range *last {
-		var labels []string
+		labels := []string{r.server}
 		if r.of.label != "" {
-			labels = []string{r.label}
+			labels = append(labels, r.label)
 		}
 		ch <- prometheus.MustNewConstMetric(r.of.desc, r.of.kind, r.value, labels...)
 	}

@@ -11,13 +11,17 @@ import (
 var healthUp = prometheus.NewDesc("millrace_clickhouse_up",
 	"1 while the server answers the question how it does; the others about it are there only then.", nil, nil)
 
+// byServer is the label that every figure has: the next time another server may be asked, whose counts and disks do
+// not go on from those of this one.
+var byServer = []string{"server"}
+
 // figure is something that a server tells of itself, and the parts of the
 // statement that asks for it.
 type figure struct {
 	name  string
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
-	label string // an expression; empty for a figure without a label
+	label string // an expression of the label beside the server's; empty where there is none
 	value string // likewise
 	from  string
 }
@@ -28,58 +32,59 @@ var figures = []figure{
 	{
 		"parts", prometheus.NewDesc("millrace_clickhouse_max_parts",
 			"Active parts in the fullest partition of a table: the server slows inserts down at 1000, by default, and "+
-				"refuses them at 3000.", []string{"table"}, nil),
+				"refuses them at 3000.", []string{"server", "table"}, nil),
 		prometheus.GaugeValue, "table", "max(n)",
 		"(SELECT table, count() AS n FROM system.parts WHERE active AND database = currentDatabase() GROUP BY table, " +
 			"partition_id) GROUP BY table",
 	},
 	{
 		"delayed", prometheus.NewDesc("millrace_clickhouse_inserts_delayed_total",
-			"Inserts that the server slowed down for want of merges, of all its users, since it was started.", nil, nil),
+			"Inserts that the server slowed down for want of merges, of all its users, since it was started.", byServer, nil),
 		prometheus.CounterValue, "", "sum(value)", "system.events WHERE event = 'DelayedInserts'",
 	},
 	{
 		"rejected", prometheus.NewDesc("millrace_clickhouse_inserts_rejected_total",
-			"Inserts that the server refused for want of merges, of all its users, since it was started.", nil, nil),
+			"Inserts that the server refused for want of merges, of all its users, since it was started.", byServer, nil),
 		prometheus.CounterValue, "", "sum(value)", "system.events WHERE event = 'RejectedInserts'",
 	},
 	{
 		"duplicated", prometheus.NewDesc("millrace_clickhouse_duplicated_inserted_blocks_total",
-			"Blocks that the server did not store because it knew their token, since it was started.", nil, nil),
+			"Blocks that the server did not store because it knew their token, since it was started.", byServer, nil),
 		prometheus.CounterValue, "", "sum(value)", "system.events WHERE event = 'DuplicatedInsertedBlocks'",
 	},
 	{
 		"merges",
 		prometheus.NewDesc("millrace_clickhouse_merges",
-			"Merges and mutations of parts at work, in all databases.", nil, nil),
+			"Merges and mutations of parts at work, in all databases.", byServer, nil),
 		prometheus.GaugeValue, "", "count()", "system.merges",
 	},
 	{
 		"free",
 		prometheus.NewDesc("millrace_clickhouse_disk_free_bytes", "Room on a disk that nothing is reserved for.",
-			[]string{"disk"}, nil),
+			[]string{"server", "disk"}, nil),
 		prometheus.GaugeValue, "name", "unreserved_space", "system.disks WHERE total_space > 0",
 	},
 	{
-		"total", prometheus.NewDesc("millrace_clickhouse_disk_total_bytes", "Size of a disk.", []string{"disk"}, nil),
+		"total",
+		prometheus.NewDesc("millrace_clickhouse_disk_total_bytes", "Size of a disk.", []string{"server", "disk"}, nil),
 		prometheus.GaugeValue, "name", "total_space", "system.disks WHERE total_space > 0",
 	},
 	{
 		"queue",
 		prometheus.NewDesc("millrace_clickhouse_replication_queue",
-			"Entries in the longest replication queue of a table; 0 without replication.", nil, nil),
+			"Entries in the longest replication queue of a table; 0 without replication.", byServer, nil),
 		prometheus.GaugeValue, "", "max(queue_size)", replicas,
 	},
 	{
 		"delay",
 		prometheus.NewDesc("millrace_clickhouse_replication_delay_seconds",
-			"How far the table that is furthest behind its other replicas is behind them.", nil, nil),
+			"How far the table that is furthest behind its other replicas is behind them.", byServer, nil),
 		prometheus.GaugeValue, "", "max(absolute_delay)", replicas,
 	},
 	{
 		"readonly",
 		prometheus.NewDesc("millrace_clickhouse_readonly_replicas",
-			"Tables that take no inserts because the replica has lost Keeper.", nil, nil),
+			"Tables that take no inserts because the replica has lost Keeper.", byServer, nil),
 		prometheus.GaugeValue, "", "countIf(is_readonly)", replicas,
 	},
 }
@@ -96,7 +101,7 @@ func unionOf(all []figure) string {
 		parts[i] = fmt.Sprintf("SELECT '%s' AS what, toString(%s) AS which, toFloat64(%s) AS reads FROM %s",
 			f.name, cmp.Or(f.label, "''"), f.value, f.from)
 	}
-	return strings.Join(parts, "\nUNION ALL\n")
+	return "SELECT hostName() AS server, what, which, reads FROM (\n" + strings.Join(parts, "\nUNION ALL\n") + "\n)"
 }
 
 // figureNamed returns nil where there is none.

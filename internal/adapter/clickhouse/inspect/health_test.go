@@ -2,11 +2,13 @@ package inspect
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/stagetest"
@@ -36,6 +38,7 @@ func TestHealthTellsWhatTheServerSaysOfItself(t *testing.T) {
 		}
 		seen[r.of.name][r.label] = r.value
 	}
+	checkServer(t, h, cfg)
 	if len(seen) != len(figures) {
 		t.Errorf("%d figures of %d were told: %v", len(seen), len(figures), seen)
 	}
@@ -48,6 +51,25 @@ func TestHealthTellsWhatTheServerSaysOfItself(t *testing.T) {
 	for disk, total := range seen["total"] {
 		if free := seen["free"][disk]; free <= 0 || free > total {
 			t.Errorf("disk %q has %v of %v bytes free", disk, free, total)
+		}
+	}
+}
+
+// checkServer demands that every figure says which server told it: those of another one are no continuation of it.
+func checkServer(t *testing.T, h *Health, cfg config.ClickHouse) {
+	t.Helper()
+	want := clickhousetest.Column(t, cfg, "hostName()", "system.one")[0]
+	families, err := gatherer(t, h).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			ours := slices.ContainsFunc(m.GetLabel(),
+				func(l *dto.LabelPair) bool { return l.GetName() == "server" && l.GetValue() == want })
+			if !ours && family.GetName() != "millrace_clickhouse_up" {
+				t.Errorf("%s is of the server %v, want %q", family.GetName(), m.GetLabel(), want)
+			}
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/millrace/millrace/tests/contract/chart/rendering"
 )
@@ -174,4 +177,62 @@ func TestAChartFromAnotherVolumeIsRejectedByTheAPIServer(t *testing.T) {
 		!strings.Contains(err.Error(), `"millrace-sink" is invalid: spec`) {
 		t.Errorf("a volume was added to a StatefulSet: %v; what else is not seen here?", err)
 	}
+}
+
+// Kubernetes makes one of a number of pods that is not written any more, and nothing else holds up the removal of
+// the others.
+func TestWhoScalesInsteadOfTheChartBeginsWithThePodsThatThereAre(t *testing.T) {
+	leaveOutWhenShort(t)
+	values, err := rendering.Values("minimal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSpace(t, "scaled")
+	values["limitsPerReplica"] = true
+	values["edge"], values["sink"] = map[string]any{"replicas": 4}, map[string]any{"replicas": 3}
+	s.install(t, version(t, "0.9.0"), values)
+	values["edge"] = map[string]any{"autoscaling": map[string]any{"enabled": true, "minReplicas": 2}}
+	values["sink"] = map[string]any{"externallyScaled": true}
+	for _, tt := range []struct {
+		name         string
+		edges, sinks int32 // as somebody has scaled them before the upgrade
+		wantEdges    int32
+	}{
+		{"handed over", 4, 3, 4},
+		{"scaled up, and sinks paused", 7, 0, 7},
+		{"fewer edges than the autoscaler's least", 1, 1, 2},
+	} {
+		s.scale(t, tt.edges, tt.sinks)
+		s.upgrade(t, version(t, "1.0.0"), values)
+		if edges, sinks := s.replicas(t); edges != tt.wantEdges || sinks != tt.sinks {
+			t.Errorf("%s: an upgrade leaves %d edges and %d sinks, want %d and %d",
+				tt.name, edges, sinks, tt.wantEdges, tt.sinks)
+		}
+	}
+}
+
+// scale does what autoscalers do.
+func (s *space) scale(t *testing.T, edges, sinks int32) {
+	t.Helper()
+	for kind, n := range map[string]int32{"deployments/millrace-edge": edges, "statefulsets/millrace-sink": sinks} {
+		patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n)
+		err := s.kube.AppsV1().RESTClient().Patch(types.MergePatchType).Namespace(s.name).Resource(path.Dir(kind)).
+			Name(path.Base(kind)).SubResource("scale").Body(patch).Do(t.Context()).Error()
+		if err != nil {
+			t.Fatalf("scaling %s: %v", kind, err)
+		}
+	}
+}
+
+func (s *space) replicas(t *testing.T) (edges, sinks int32) {
+	t.Helper()
+	edge, err := s.kube.AppsV1().Deployments(s.name).Get(t.Context(), "millrace-edge", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink, err := s.kube.AppsV1().StatefulSets(s.name).Get(t.Context(), "millrace-sink", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *edge.Spec.Replicas, *sink.Spec.Replicas
 }
