@@ -193,7 +193,7 @@ func (s *Store) OpenErasures(ctx context.Context, limit int, in ...erasure.State
 	return s.erasures(ctx, "listing open erasures", func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("e.state <> 'done'")
 		if len(in) > 0 {
-			q = q.Where("e.state IN (?)", bun.In(in))
+			q = q.Where("e.state IN (?)", bun.List(in))
 		}
 		return q.Order("e.id").Limit(int64(limit))
 	})

@@ -167,7 +167,8 @@ func TestAnExportIsRememberedAlsoWhenItsKeyEndedMeanwhile(t *testing.T) {
 		t.Fatalf("it ended before it began: %s", text)
 	}
 	keys := apikey.NewService(apikey.Config{Prefix: fixturePrefix}, d.db, nil)
-	if _, err := keys.Revoke(t.Context(), audit.BySystem(), managed.Target{OrganizationID: d.own.ID, Ref: k.ID}); err != nil {
+	revoked := managed.Target{OrganizationID: d.own.ID, Ref: k.ID}
+	if _, err := keys.Revoke(t.Context(), audit.BySystem(), revoked); err != nil {
 		t.Fatal(err)
 	}
 	source.wait <- struct{}{}

@@ -95,6 +95,7 @@ func TestErasuresStayWithinTheTenant(t *testing.T) {
 		*got.WebsiteID != w.ID {
 		t.Errorf("a key of a website erases from %v", got.WebsiteID)
 	}
+	waitMilli() // lists go by the time of ids
 	elsewhere := do[request](d, global, "profiles/delete", `{"websiteId":"`+other.ID+`","profileId":"anna"}`)
 	d.rejected(limited, "erasures/get", `{"id":"`+elsewhere.ID+`"}`, http.StatusNotFound, apierr.NotFound)
 	if got := do[[]request](d, limited, "erasures/list", `{}`); len(got) != 2 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -161,7 +162,7 @@ func TestKeysAreToldApartLikeByAMapForEachObject(t *testing.T) {
 			k.close(&scopes[len(scopes)-1])
 			scopes, want = scopes[:len(scopes)-1], want[:len(want)-1]
 		default:
-			key := fmt.Sprint(r.IntN(1000))
+			key := strconv.Itoa(r.IntN(1000))
 			was := want[len(want)-1]
 			if got := k.add(&scopes[len(scopes)-1], []byte(key)); got == was[key] {
 				t.Fatalf("key %s of an object of %d, %d deep, is new: %t", key, len(was), len(scopes), got)

@@ -110,7 +110,7 @@ func TestConditionsFitIntoStatementsAndLeaveNoIDOut(t *testing.T) {
 				}
 			}
 			times := map[string]int{}
-			for _, word := range strings.Split(strings.Join(all, ""), "'") {
+			for word := range strings.SplitSeq(strings.Join(all, ""), "'") {
 				times[word]++
 			}
 			for _, s := range stones {

@@ -89,7 +89,9 @@ func (h *Health) read(ctx context.Context) (readings []reading, err error) {
 		return c.Do(ctx, ch.Query{
 			Body: healthStatement,
 			Result: proto.Results{
-				{Name: "server", Data: &servers}, {Name: "what", Data: &names}, {Name: "which", Data: &labels},
+				{Name: "server", Data: &servers},
+				{Name: "what", Data: &names},
+				{Name: "which", Data: &labels},
 				{Name: "reads", Data: &values},
 			},
 			OnResult: func(context.Context, proto.Block) error {
