@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -119,8 +120,11 @@ func (w *world) produce(p Partition, records ...buffer.Record) {
 
 func (w *world) Open(ctx context.Context, listener RebalanceListener) error {
 	w.listener = listener
+	w.mu.Lock()
+	partitions := slices.Collect(maps.Keys(w.log))
+	w.mu.Unlock()
 	var assigned []Assignment
-	for p := range w.log {
+	for _, p := range partitions {
 		assigned = append(assigned, w.assign(p))
 	}
 	listener.Assigned(ctx, assigned)

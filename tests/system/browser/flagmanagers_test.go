@@ -43,7 +43,14 @@ func (o *openFeature) browserManager(t *testing.T) {
 	v.run(`flags.be({userId: "bob", properties: {plan: "free"}})`)
 	manages(t, v, "layout", `true "v1" one BOOLEAN_DEFAULT`)
 
-	// What the page keeps is what the next one shows, which asks nobody.
+	// What the page keeps is what the next one shows, which asks nobody. A flag that is asked for by
+	// itself may be there before all are.
+	testkit.Eventually(t, within, func() error {
+		if !get[bool](v, `flags.keeps("nav", "bob")`) {
+			return errors.New("nav is not kept")
+		}
+		return nil
+	})
 	v.run(`flags.start({apiUrl: "http://127.0.0.1:1", clientId: "web_none", autoFetch: false,
 		user: {userId: "bob", properties: {plan: "free"}}})`)
 	manages(t, v, "nav", `true true on BOOLEAN_DEFAULT`)

@@ -18,6 +18,9 @@ globalThis.flags = {
     manager = new BrowserFlagsManager({ config, storage: new BrowserFlagStorage() });
   },
   be: (user) => manager.updateUser(user),
+  // Whether a flag is kept for a user: what is kept is named by the flag and for whom.
+  keeps: (key, userId) =>
+    Object.keys(new BrowserFlagStorage().getAll()).some((k) => k.startsWith(`${key}:`) && k.includes(`userId=${userId}`)),
   async text(key) {
     const { enabled, value, variant, reason } = await manager.getFlag(key);
     return `${enabled} ${JSON.stringify(value)} ${variant} ${reason}`;
