@@ -72,10 +72,13 @@ type Consumer struct {
 	commits commits
 
 	mu      sync.Mutex
-	session sink.Session                 // of the latest assignment
-	owned   map[sink.Partition]bool      // what the owner was told it owns
-	rewinds map[sink.Partition]time.Time // what is to be read again, and since when
-	wake    context.CancelFunc           // ends the poll that waits
+	session sink.Session            // of the latest assignment
+	owned   map[sink.Partition]bool // what the owner was told it owns
+	rewinds map[sink.Partition]rewind
+	wake    context.CancelFunc // ends the poll that waits
+
+	beginWait  time.Duration // between the last attempt that failed to begin a partition and the next
+	beginAgain time.Time     // when that is
 }
 
 // NewConsumer returns a Consumer of topics, named without prefix. It connects
@@ -88,7 +91,7 @@ func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps Co
 	metrics := promauto.With(labelled)
 	c := &Consumer{
 		cfg: cfg, sink: sinkCfg, deps: deps, topics: map[string]string{}, opened: make(chan struct{}),
-		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]time.Time{}, fetcher: newFetcher(packedBytes(sinkCfg)),
+		owned: map[sink.Partition]bool{}, rewinds: map[sink.Partition]rewind{}, fetcher: newFetcher(packedBytes(sinkCfg)),
 		stopped: make(chan struct{}),
 		errs: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_kafka_fetch_errors_total",

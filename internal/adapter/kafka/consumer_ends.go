@@ -12,15 +12,28 @@ import (
 	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
-// endOfLog is the time by which brokers are asked for the offset after the last record.
-const endOfLog = -1
+// startOfLog and endOfLog are the times by which brokers are asked for the first offset that the
+// log still holds, and for the one after the last record (KIP-79).
+const (
+	startOfLog = -2
+	endOfLog   = -1
+)
 
 // Ends implements sink.Reader, with one request to each broker that leads some of the partitions.
 func (c *Consumer) Ends(ctx context.Context, ps []sink.Partition) (map[sink.Partition]int64, error) {
 	<-c.opened
-	ends := map[sink.Partition]int64{}
+	return c.offsetsAt(ctx, ps, endOfLog)
+}
+
+// offsetsAt asks the leaders of partitions for the offset of a time. Those that cannot be asked
+// about are not in what it returns, and the error says why.
+func (c *Consumer) offsetsAt(ctx context.Context, ps []sink.Partition, at int64) (map[sink.Partition]int64, error) {
+	offsets := map[sink.Partition]int64{}
+	if len(ps) == 0 {
+		return offsets, nil
+	}
 	var errs []error
-	for _, shard := range c.client.RequestSharded(ctx, c.endsRequest(ps)) {
+	for _, shard := range c.client.RequestSharded(ctx, c.offsetsRequest(ps, at)) {
 		resp, ok := shard.Resp.(*kmsg.ListOffsetsResponse)
 		if !ok {
 			errs = append(errs, fmt.Errorf("asking broker %d: %w", shard.Meta.NodeID, cmp.Or(shard.Err, errResponse)))
@@ -33,29 +46,29 @@ func (c *Consumer) Ends(ctx context.Context, ps []sink.Partition) (map[sink.Part
 					errs = append(errs, fmt.Errorf("%s/%d: %w", t.Topic, p.Partition, err))
 					continue
 				}
-				ends[c.partition(t.Topic, p.Partition)] = p.Offset
+				offsets[c.partition(t.Topic, p.Partition)] = p.Offset
 			}
 		}
 	}
-	return ends, errors.Join(errs...)
+	return offsets, errors.Join(errs...)
 }
 
-func (c *Consumer) endsRequest(ps []sink.Partition) *kmsg.ListOffsetsRequest {
+func (c *Consumer) offsetsRequest(ps []sink.Partition, at int64) *kmsg.ListOffsetsRequest {
 	req := kmsg.NewPtrListOffsetsRequest()
 	req.ReplicaID = -1
 	topics := map[string]int{}
 	for _, p := range ps {
-		at, known := topics[p.Topic]
+		i, known := topics[p.Topic]
 		if !known {
-			at = len(req.Topics)
-			topics[p.Topic] = at
+			i = len(req.Topics)
+			topics[p.Topic] = i
 			t := kmsg.NewListOffsetsRequestTopic()
 			t.Topic = TopicName(c.cfg, p.Topic)
 			req.Topics = append(req.Topics, t)
 		}
 		asked := kmsg.NewListOffsetsRequestTopicPartition()
-		asked.Partition, asked.Timestamp = p.Index, endOfLog
-		req.Topics[at].Partitions = append(req.Topics[at].Partitions, asked)
+		asked.Partition, asked.Timestamp = p.Index, at
+		req.Topics[i].Partitions = append(req.Topics[i].Partitions, asked)
 	}
 	return req
 }

@@ -208,7 +208,7 @@ func TestACommitCarriesTheLeaderEpoch(t *testing.T) {
 	if o, _ := all.Lookup(record.TopicEvents, 0); o.LeaderEpoch != epochs[1] {
 		t.Errorf("committed with epoch %d, want %d", o.LeaderEpoch, epochs[1])
 	}
-	as, err := r.assignments(ctx, r.admin, []sink.Partition{only})
+	as, err := r.assignments(ctx, []sink.Partition{only})
 	if err != nil || as[0].LeaderEpoch != epochs[1] {
 		t.Errorf("assigned %+v, %v", as, err)
 	}

@@ -59,8 +59,8 @@ func (c *Consumer) unfetched(now time.Time) map[string]int {
 	all := c.fetcher.unfetched(now)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for p, since := range c.rewinds { // where they begin could not be looked up
-		if now.Sub(since) >= unfetchedAfter {
+	for p, r := range c.rewinds { // where they begin could not be looked up
+		if now.Sub(r.since) >= unfetchedAfter {
 			all[p.Topic]++
 		}
 	}
