@@ -22,11 +22,11 @@ func (c *compiler) rangeOf(i int, t *Type) (Range, []Bucket, bool) {
 	if t == nil || !t.Series || len(c.problems) > before {
 		return rng, nil, len(c.problems) == before
 	}
-	if most := g.MaxDays(); !rng.atMost(most) {
+	buckets, ok := rng.cut(g)
+	if !ok {
 		c.once("granularity", "range_too_long", tooLong(g), "Use a shorter range")
-		return rng, nil, false
 	}
-	return rng, rng.Buckets(g), true
+	return rng, buckets, ok
 }
 
 // named is the range that a request names for one parameter. It has to name one, unless it
