@@ -215,5 +215,5 @@ func finite(column string) string { return "ifNotFinite(toFloat64(ifNull(" + col
 const (
 	wasThen = "toString(then)"
 	changed = "if(isFinite(" + ratio + "), toString(" + ratio + "), 'null')"
-	ratio   = "round(100 * (now - then) / abs(then), 2)"
+	ratio   = "(round(100 * (now - then) / abs(then), 2) + 0)" // which is no 0 below 0
 )
