@@ -119,6 +119,16 @@ func (r Range) Buckets(g Granularity) []Bucket {
 	return all
 }
 
+// cut is the range's buckets; ok is false where it is longer than it may be, or has more of
+// them than a response has rows: one that begins within a day ends within another.
+func (r Range) cut(g Granularity) (buckets []Bucket, ok bool) {
+	if !r.atMost(g.MaxDays()) {
+		return nil, false
+	}
+	buckets = r.Buckets(g)
+	return buckets, len(buckets) <= MaxLimit
+}
+
 // clock cuts at the full minutes or hours of the clock, and wherever it is changed,
 // so that no bucket has two labels.
 func clock(length time.Duration) func(time.Time, *time.Location) time.Time {

@@ -132,11 +132,11 @@ func (c *compiler) compareRange(rng Range, t *Type, g Granularity) (Range, []Buc
 	if !t.Series {
 		return before, nil, true
 	}
-	if !before.atMost(g.MaxDays()) {
+	buckets, ok := before.cut(g)
+	if !ok {
 		c.once("compare", "range_too_long", tooLong(g), "Compare with a shorter range")
-		return before, nil, false
 	}
-	return before, before.Buckets(g), true
+	return before, buckets, ok
 }
 
 // earlier is the question that a parameter's is compared with; nil when a problem
@@ -215,5 +215,5 @@ func finite(column string) string { return "ifNotFinite(toFloat64(ifNull(" + col
 const (
 	wasThen = "toString(then)"
 	changed = "if(isFinite(" + ratio + "), toString(" + ratio + "), 'null')"
-	ratio   = "round(100 * (now - then) / abs(then), 2)"
+	ratio   = "(round(100 * (now - then) / abs(then), 2) + 0)" // which is no 0 below 0
 )

@@ -5,6 +5,30 @@ import (
 	"time"
 )
 
+// rangeOf resolves the range of one parameter, and its buckets when the type is
+// a series. ok is false when a problem was found.
+func (c *compiler) rangeOf(i int, t *Type) (Range, []Bucket, bool) {
+	before := len(c.problems)
+	own := t != nil && t.ownRange()
+	rng, ok := c.named(i, own)
+	if !ok {
+		return rng, nil, false
+	}
+	g := c.granularity(&c.request.Parameters[i], fmt.Sprintf("parameters[%d]", i), t)
+	if own {
+		rng = t.rangeAt(c.env.Now, c.zone)
+		return rng, rng.Buckets(Minutely), len(c.problems) == before
+	}
+	if t == nil || !t.Series || len(c.problems) > before {
+		return rng, nil, len(c.problems) == before
+	}
+	buckets, ok := rng.cut(g)
+	if !ok {
+		c.once("granularity", "range_too_long", tooLong(g), "Use a shorter range")
+	}
+	return rng, buckets, ok
+}
+
 // named is the range that a request names for one parameter. It has to name one, unless it
 // is optional: then an end that it leaves open is zero. ok is false when a problem was
 // found.
@@ -77,4 +101,23 @@ func (c *compiler) bound(b *bound) time.Time {
 		return time.Time{}
 	}
 	return t
+}
+
+func (c *compiler) granularity(p *Parameter, at string, t *Type) Granularity {
+	field, name := "granularity", c.request.Granularity
+	if p.Granularity != "" {
+		field, name = at+".granularity", p.Granularity
+	}
+	if name == "" {
+		return Daily
+	}
+	g, ok := parseGranularity(name)
+	if !ok {
+		c.once(field, "unknown_granularity", "Invalid granularity: "+echo(name), granularitySuggestion())
+		return Daily
+	}
+	if p.Granularity != "" && t != nil && len(t.Granularities()) == 0 {
+		c.once(field, "unsupported_granularity", "Granularity is not supported by "+t.Name, "")
+	}
+	return g
 }

@@ -1,9 +1,9 @@
 package analytics
 
 import (
-	"bytes"
-	"encoding/csv"
 	"strings"
+
+	"github.com/millrace/millrace/internal/contract/wire"
 )
 
 // AppendLines appends each row as a JSON object on a line of its own, as AppendRows
@@ -21,22 +21,24 @@ func (t *Table) AppendLines(dst []byte, columns []Column, before []byte) []byte 
 // one a row. Values look as in JSON, texts without their quotes, and no value is
 // empty.
 func (t *Table) AppendCSV(dst []byte, columns []Column) []byte {
-	b := bytes.NewBuffer(dst)
-	w := csv.NewWriter(b)
-	w.UseCRLF = true
-	fields := make([]string, len(columns))
 	for i := range columns {
-		fields[i] = columns[i].Name
+		dst = appendField(dst, i, columns[i].Name)
 	}
-	_ = w.Write(fields) // a buffer takes everything, until Flush too
+	dst = append(dst, wire.CSVLineEnd...)
 	for row := range t.Rows {
 		for i := range t.Columns {
-			fields[i] = t.field(i, row, columns)
+			dst = appendField(dst, i, t.field(i, row, columns))
 		}
-		_ = w.Write(fields) // see above
+		dst = append(dst, wire.CSVLineEnd...)
 	}
-	w.Flush()
-	return b.Bytes()
+	return dst
+}
+
+func appendField(dst []byte, column int, text string) []byte {
+	if column > 0 {
+		dst = append(dst, ',')
+	}
+	return wire.AppendCSV(dst, []byte(text))
 }
 
 // field is one value as text.

@@ -31,6 +31,10 @@ func TestCSVHoldsWhatRowsHold(t *testing.T) {
 	if got := string(linesTable.AppendCSV(nil, linesColumns)); got != want {
 		t.Errorf("CSV %q\nwant %q", got, want)
 	}
+	stack := &Table{Rows: 2, Columns: []Values{{Name: "stack", Strings: []string{"at f\nat g", "at f\rat g"}}}}
+	if got := string(stack.AppendCSV(nil, linesColumns[:1])); got != "name\r\n\"at f\nat g\"\r\n\"at f\rat g\"\r\n" {
+		t.Errorf("line breaks within values are changed: %q", got)
+	}
 	if got := string((&Table{}).AppendCSV(nil, linesColumns[:2])); got != "name,n\r\n" {
 		t.Errorf("no rows: %q", got)
 	}

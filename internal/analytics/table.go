@@ -117,7 +117,7 @@ func appendFloat(dst []byte, f float64) []byte {
 	if math.IsNaN(f) {
 		return append(dst, "null"...)
 	}
-	if math.IsInf(f, 0) {
+	if math.IsInf(f, 0) || f == 0 { // there is a 0 below 0
 		f = 0
 	}
 	return strconv.AppendFloat(dst, f, 'f', -1, 64)

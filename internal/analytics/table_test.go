@@ -3,6 +3,7 @@ package analytics
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -26,13 +27,16 @@ func TestRowsKeepTheOrderOfColumnsAndEveryDigit(t *testing.T) {
 
 func TestABrokenValueDoesNotBreakTheResponse(t *testing.T) {
 	t.Parallel()
-	table := Table{Rows: 4, Columns: []Values{
-		{Name: "f", Floats: []float64{math.Inf(1), math.Inf(-1), 1e21, 1e-9}},
-		{Name: "j", Strings: []string{`{"a":`, "\xff", `{"a":1}x`, `null`}},
+	table := Table{Rows: 5, Columns: []Values{
+		{Name: "f", Floats: []float64{math.Inf(1), math.Inf(-1), 1e21, 1e-9, math.Copysign(0, -1)}},
+		{Name: "j", Strings: []string{`{"a":`, "\xff", `{"a":1}x`, `null`, `{}`}},
 	}}
 	got := table.AppendRows(nil, []Column{{Type: Number}, {Type: JSON}})
 	if !json.Valid(got) {
 		t.Errorf("rows are no JSON: %s", got)
+	}
+	if strings.Contains(string(got), "-") {
+		t.Errorf("a number is below 0: %s", got)
 	}
 }
 

@@ -479,6 +479,12 @@ func TestLimitsAreAcceptedAtAndRejectedBeyond(t *testing.T) {
 			`{"parameters":["events_by_date"],"startDate":"2026-03-01","endDate":"2026-03-31","granularity":"hourly"}`,
 			"Hourly granularity is limited to 30 days. Use a shorter range",
 		},
+		{
+			"days from noon to noon, which are one more",
+			`{"parameters":["events_by_date"],"startDate":"2000-01-01T12:00","endDate":"2027-05-18T12:00"}`,
+			`{"parameters":["events_by_date"],"startDate":"2000-01-01T12:00","endDate":"2027-05-19T12:00"}`,
+			"Daily granularity is limited to 10000 days. Use a shorter range",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -107,23 +107,31 @@ func (s *Store) journalMove(ctx context.Context, by audit.By, was, is *website.W
 }
 
 // WebsiteMoves returns the websites that left an organization, or came to it, in the
-// order of their ids.
+// order of their ids. One that is deleted has left it until it is restored.
 func (s *Store) WebsiteMoves(ctx context.Context, organizationID string) (*website.Moves, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	var m website.Moves
+	var deleted []string
+	moved := func() *bun.SelectQuery {
+		return s.read.NewSelect().Model((*moveRow)(nil)).ColumnExpr("DISTINCT v.website_id").
+			Join("JOIN websites AS w ON w.id = v.website_id")
+	}
 	for _, q := range []struct {
 		to    *[]string
-		where string
+		query *bun.SelectQuery
 	}{
-		{&m.Left, "v.organization_id = ? AND w.organization_id <> ?"},
-		{&m.Came, "v.organization_id <> ? AND w.organization_id = ?"},
+		{&m.Left, moved().Where("v.organization_id = ?", organizationID).Where("w.organization_id <> ?", organizationID)},
+		{&deleted, s.read.NewSelect().TableExpr("websites AS w").ColumnExpr("w.id").
+			Where("w.organization_id = ?", organizationID).Where("w.deleted_at IS NOT NULL")},
+		{&m.Came, moved().Where("v.organization_id <> ?", organizationID).Where("w.organization_id = ?", organizationID).
+			Where("w.deleted_at IS NULL").Order("v.website_id")},
 	} {
-		if err := s.read.NewSelect().Model((*moveRow)(nil)).ColumnExpr("DISTINCT v.website_id").
-			Join("JOIN websites AS w ON w.id = v.website_id").Where(q.where, organizationID, organizationID).
-			Order("v.website_id").Scan(ctx, q.to); err != nil {
+		if err := q.query.Scan(ctx, q.to); err != nil {
 			return nil, fmt.Errorf("listing the websites that organization %s had: %w", organizationID, err)
 		}
 	}
+	m.Left = append(m.Left, deleted...)
+	slices.Sort(m.Left)
 	return &m, nil
 }

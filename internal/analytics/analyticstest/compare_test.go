@@ -2,6 +2,7 @@ package analyticstest_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -67,22 +68,30 @@ func TestComparisonsAgreeWithTheOracle(t *testing.T) {
 	}
 }
 
-// What is more than a number can say has no change, and the others of its row have theirs.
+// What is more than a number can say has no change, and the others of its row have theirs. What
+// is less than is shown is no change, and none below 0.
 func TestAChangeThatIsNoNumberIsNull(t *testing.T) {
 	t.Parallel()
-	measured := func(day, id string, value float64) analyticstest.Event {
+	measured := func(metric, day, id string, value float64) analyticstest.Event {
 		return analyticstest.Event{
-			Kind: "vital", Name: "LCP", Website: "web_1", Organization: "org_1", ID: id, Time: at(day + " 10:00:00"),
+			Kind: "vital", Name: metric, Website: "web_1", Organization: "org_1", ID: id, Time: at(day + " 10:00:00"),
 			ReceivedAt: at("03-31 00:00:00"), AnonymousID: "a", Path: "/", Web: map[string]string{}, Exit: -1, Value: value,
 		}
 	}
 	s := newServer(t, []analyticstest.Event{
-		measured("03-29", "before", 0.0001), measured("03-30", "one", 1e303), measured("03-30", "two", 1e303),
+		measured("LCP", "03-29", "before", 0.0001), measured("LCP", "03-30", "one", 1e303),
+		measured("LCP", "03-30", "two", 1e303),
+		measured("INP", "03-29", "high", 100_000), measured("INP", "03-30", "less", 99_999),
 	})
 	env, _ := subject(false)
 	env.Now = at("03-30 20:00:00")
-	row := s.ask(t, `{"parameters":["vitals_overview"],"preset":"today","compare":"previous_period"}`, env)[0][0]
-	change, _ := row["change"].(map[string]any)
+	rows := s.ask(t, `{"parameters":["vitals_overview"],"preset":"today","compare":"previous_period"}`, env)[0]
+	change, _ := rows[0]["change"].(map[string]any)
+	if little, ok := change["p75"].(float64); !ok || little != 0 || math.Signbit(little) {
+		t.Errorf("a change of a thousandth of a percent is %v in %v", change["p75"], rows[0])
+	}
+	row := rows[1]
+	change, _ = row["change"].(map[string]any)
 	if p75, there := change["p75"]; !there || p75 != nil || change["samples"] != 100. {
 		t.Errorf("changes of %v: %v", row, change)
 	}

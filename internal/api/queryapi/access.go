@@ -106,18 +106,26 @@ var subjects = []subjectParameter{
 // zoneParameter is the parameter of the query string that names the time zone.
 const zoneParameter = "timezone"
 
-// checkParameters rejects what the query string has beside what is known: a website that
-// is named wrongly would be a response about the whole organization.
+// checkParameters rejects what the query string has beside what is known, and what it has
+// twice: a website that is named wrongly would be a response about the whole organization, and
+// the second of two would be none at all.
 func checkParameters(c *fiber.Ctx) error {
 	names := []string{zoneParameter}
 	for _, s := range subjects {
 		names = append(names, s.parameter)
 	}
 	var rejection apierr.Rejection
+	seen := map[string]bool{}
 	for key := range c.Context().QueryArgs().All() {
-		if name := string(key); !slices.Contains(names, name) {
+		name := string(key)
+		switch {
+		case rejection.Full():
+		case !slices.Contains(names, name):
 			rejection.Append(unknown("query parameter", name, names))
+		case seen[name]:
+			rejection.Add(name, "duplicate", "%s is given twice", name)
 		}
+		seen[name] = true
 	}
 	return rejection.Err()
 }

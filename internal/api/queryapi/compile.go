@@ -56,7 +56,7 @@ func (h *handlers) compile(c *fiber.Ctx, caller *request) error {
 	}
 	plans, err := analytics.Compile(requests, false, h.environment(c, may))
 	if err != nil {
-		return uncompiled(err)
+		return uncompiled(given.ofQuery(err))
 	}
 	if err := covered(plans, caller, &may); err != nil {
 		return err

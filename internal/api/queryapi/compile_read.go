@@ -1,6 +1,7 @@
 package queryapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/contract/wire"
 	"github.com/millrace/millrace/internal/platform/suggest"
 )
 
@@ -23,7 +25,7 @@ const (
 // compileFields are the members of the body, and what they are called in a query.
 var compileFields = []struct{ name, query string }{
 	{"projectId", ""},
-	{"timeUnit", "parameters[0].granularity"},
+	{"timeUnit", ""}, // see compileInput.unit
 	{"options", "parameters[0]"},
 	{"type", "parameters[0].name"},
 	{"from", "startDate"},
@@ -40,6 +42,7 @@ var compileFields = []struct{ name, query string }{
 type compileInput struct {
 	members   map[string]json.RawMessage
 	rejection apierr.Rejection
+	unit      string // what tells the length of buckets: timeUnit, or an option
 }
 
 // compileMembers reads the members of a body; null stands for one that is not there. The
@@ -57,17 +60,19 @@ func compileMembers(body []byte) (*compileInput, error) {
 	if err := json.Unmarshal(body, &texts); err != nil {
 		return nil, apierr.Wrap(apierr.Parse, err)
 	}
-	given := &compileInput{members: map[string]json.RawMessage{}}
+	given, seen := &compileInput{members: map[string]json.RawMessage{}, unit: "timeUnit"}, map[string]bool{}
 	o.Visit(func(key []byte, v *fastjson.Value) {
+		name := string(key)
 		switch {
 		case given.rejection.Full():
-		case !slices.ContainsFunc(compileFields, func(f struct{ name, query string }) bool { return f.name == string(key) }):
-			given.rejection.Append(unknownField(string(key)))
-		case given.members[string(key)] != nil:
-			given.rejection.Add(string(key), "duplicate", "%s is given twice", key)
+		case !slices.ContainsFunc(compileFields, func(f struct{ name, query string }) bool { return f.name == name }):
+			given.rejection.Append(unknownField(name))
+		case seen[name]:
+			given.rejection.Add(name, "duplicate", "%s is given twice", name)
 		case v.Type() != fastjson.TypeNull:
-			given.members[string(key)] = texts[string(key)]
+			given.members[name] = texts[name]
 		}
+		seen[name] = true
 	})
 	return given, nil
 }
@@ -96,7 +101,7 @@ func (in *compileInput) requests() ([]analytics.Request, error) {
 	}
 	requests, _, err := analytics.Decode(text)
 	if err != nil {
-		return nil, err
+		return nil, in.ofQuery(err)
 	}
 	requests[0].Limit, requests[0].Offset = limit, offset
 	return requests, nil
@@ -125,28 +130,73 @@ func (in *compileInput) query() map[string]any {
 	return query
 }
 
-// parameter is the query's only one: a type with its options.
-func (in *compileInput) parameter() map[string]any {
-	parameter := map[string]any{}
-	if raw := in.members["options"]; raw != nil && json.Unmarshal(raw, &parameter) != nil {
-		in.rejection.Add("options", "wrong_type", "options must be an object")
+// parameter is the query's only one: a type with its options. These go on as they came, so
+// that they are read as those of a query are, also what is given twice.
+func (in *compileInput) parameter() json.RawMessage {
+	text := []byte{'{'}
+	add := func(name string, value []byte) {
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = append(append(wire.AppendHTMLSafe(text, name), ':'), value...)
 	}
-	for _, member := range []string{"name", "id"} { // that is the type's to say, and there is nothing to label
-		if _, given := parameter[member]; given {
-			in.rejection.Append(unknown("field", "options."+member, nil))
+	unit, units := in.text("timeUnit"), 0
+	for _, o := range in.options() {
+		switch {
+		case o.name == "name" || o.name == "id": // that is the type's to say, and there is nothing to label
+			in.rejection.Append(unknown("field", "options."+o.name, nil))
+		case o.name == "granularity" && unit != "":
+			if units++; units > 1 {
+				in.rejection.Add("options.granularity", "duplicate", "granularity is given twice")
+			}
+			if other := unit; json.Unmarshal(o.value, &other) != nil || other != unit {
+				in.rejection.Add("options.granularity", "duplicate", "options.granularity is not what timeUnit says")
+			}
+		default:
+			if o.name == "granularity" {
+				in.unit = "options.granularity"
+			}
+			add(o.name, o.value)
 		}
 	}
-	if unit := in.text("timeUnit"); unit != "" {
-		if other := parameter["granularity"]; other != nil && other != unit {
-			in.rejection.Add("options.granularity", "duplicate", "options.granularity is not what timeUnit says")
-		}
-		parameter["granularity"] = unit
+	if unit != "" {
+		add("granularity", in.members["timeUnit"])
 	}
-	name := in.text("type")
-	if parameter["name"] = name; name == "" {
+	if in.text("type") == "" {
 		in.rejection.Add("type", "required", "type is required")
+	} else {
+		add("name", in.members["type"])
 	}
-	return parameter
+	return append(text, '}')
+}
+
+// member is one of an object.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// options are the members of options as they came, those that are given twice too.
+func (in *compileInput) options() (all []member) {
+	raw := in.members["options"]
+	if raw == nil {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		in.rejection.Add("options", "wrong_type", "options must be an object")
+		return nil
+	}
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil { // which the body's parser has ruled out
+			return all
+		}
+		text, _ := name.(string)
+		all = append(all, member{text, value})
+	}
+	return all
 }
 
 // text reads a text; empty where it is not given.
@@ -192,24 +242,59 @@ func unknown(kind, name string, names []string) apierr.Detail {
 	return d
 }
 
-// uncompiled is a rejection of a query as one of this route: the fields are called as
-// in its body.
+// uncompiled is a rejection as one of this route.
 func uncompiled(err error) error {
 	f, ok := errors.AsType[*apierr.Error](err)
 	if !ok || f.Code != apierr.Validation {
 		return err
 	}
-	rejected := &apierr.Error{Code: apierr.Compilation, Message: f.Message, Err: f.Err}
-	for _, d := range f.Details {
-		for _, field := range compileFields {
-			if rest, ok := strings.CutPrefix(d.Field, field.query); ok && field.query != "" {
-				if d.Field = field.name + rest; d.Field == "options" { // the parameter as such
-					d.Field = "type"
-				}
-				break
-			}
-		}
-		rejected.Details = append(rejected.Details, d)
+	rejected := *f
+	rejected.Code = apierr.Compilation
+	return &rejected
+}
+
+// ofQuery is what is wrong with the query that the body stands for, by the names of the body.
+func (in *compileInput) ofQuery(err error) error {
+	f, ok := errors.AsType[*apierr.Error](err)
+	if !ok || f.Code != apierr.Validation || len(f.Details) == 0 {
+		return err
 	}
-	return rejected
+	var renamed apierr.Rejection
+	for _, d := range f.Details {
+		asked := d.Field
+		d.Field = in.named(asked)
+		d.Message = inMessage(d.Message, asked, d.Field)
+		if d.Rule == "empty_range" {
+			d.Message = "to must not be before from"
+		}
+		renamed.Append(d)
+	}
+	return renamed.Err()
+}
+
+// named is what the body calls a field of a query.
+func (in *compileInput) named(field string) string {
+	switch field {
+	case "parameters[0]":
+		return "type"
+	case "granularity", "parameters[0].granularity":
+		return in.unit
+	}
+	for _, f := range compileFields {
+		if rest, ok := strings.CutPrefix(field, f.query); ok && f.query != "" {
+			return f.name + rest
+		}
+	}
+	return field
+}
+
+// inMessage is a message that begins with a field's name, or with that it is invalid, with
+// another name. What else a message says may be the caller's own text.
+func inMessage(message, from, to string) string {
+	for _, before := range []string{"", "Invalid "} {
+		if rest, ok := strings.CutPrefix(message, before+from); ok && from != "" {
+			return before + to + rest
+		}
+	}
+	return message
 }

@@ -39,6 +39,13 @@ func TestAQueryTypeIsCompiled(t *testing.T) {
 	if !strings.Contains(text, `"start":"2026-02-28 23:00:00.000"`) {
 		t.Errorf("a zone: %s", text)
 	}
+	const exact = "12345678901234567890123"
+	_, text = call(t, http.MethodPost, "/v1/query/compile?website_id=web_1", "global",
+		`{"type":"funnel","from":"2026-03-01","to":"2026-03-02","options":{"steps":[{"path":"/"},{"filters":[{"field":"path","op":"eq","value":`+
+			exact+`}]}]}}`)
+	if !strings.Contains(text, `":"`+exact+`"`) {
+		t.Errorf("a number of many digits among the options: %s", text)
+	}
 	for _, options := range []string{`{"granularity":"hour"}`, `{"granularity":null}`, `{}`} {
 		_, text := call(t, http.MethodPost, "/v1/query/compile", "global",
 			`{"projectId":"web_1","type":"events_by_date","from":"2026-03-01","to":"2026-03-01","timeUnit":"hour","options":`+
@@ -92,6 +99,47 @@ func TestWhatDoesNotCompileSaysWhy(t *testing.T) {
 		"an array":         {`[]`, "", "The body must be an object", ""},
 		"a type and another": {
 			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","type":"summary"}`, "type", "type is given twice", "",
+		},
+		"an offset and another": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","offset":null,"offset":5}`, "offset", "offset is given twice",
+			"",
+		},
+		"an option and another": {
+			`{"type":"percentiles","from":"2026-03-01","to":"2026-03-02","options":{"property":"a","property":"b"}}`,
+			"options.property", "property is given twice", "",
+		},
+		"a step with an event and another": {
+			`{"type":"funnel","from":"2026-03-01","to":"2026-03-02","options":{"steps":[{"event":"a","event":"b"},{"path":"/"}]}}`,
+			"options.steps[0].event", "event is given twice", "",
+		},
+		"a length of buckets that is twice the same": {
+			`{"type":"events_by_date","from":"2026-03-01","to":"2026-03-02","timeUnit":"day","options":{"granularity":"day","granularity":"day"}}`,
+			"options.granularity", "granularity is given twice", "",
+		},
+		"an unknown length of buckets among the options": {
+			`{"type":"events_by_date","from":"2026-03-01","to":"2026-03-02","options":{"granularity":"decade"}}`,
+			"options.granularity", "Invalid granularity: decade", "Supported granularities: minute, hour, day, week, month",
+		},
+		"too many buckets": {
+			`{"type":"events_by_date","from":"2026-01-01","to":"2026-03-02","timeUnit":"hour"}`, "timeUnit",
+			"Hourly granularity is limited to 30 days", "Use a shorter range",
+		},
+		"steps that are no list": {
+			`{"type":"funnel","from":"2026-03-01","to":"2026-03-02","options":{"steps":{}}}`, "options.steps",
+			"options.steps must be an array", "",
+		},
+		"an end before the beginning": {
+			`{"type":"pages","from":"2026-03-02","to":"2026-03-01"}`, "to", "to must not be before from", "",
+		},
+		"an order that is none": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","orderBy":"visitors up"}`, "orderBy", "Invalid orderBy: up",
+			"Use 'asc' or 'desc'",
+		},
+		"an unknown field that a query has": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","sortBy":"visitors"}`, "sortBy", "Unknown field: sortBy", "",
+		},
+		"options that are no object": {
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","options":["x"]}`, "options", "options must be an object", "",
 		},
 		"a text with what is not printed": {
 			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","groupBy":"\u0000\udb40\udc01"}`, "groupBy", "", "",

@@ -1,7 +1,6 @@
 package queryapi
 
 import (
-	"maps"
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -11,7 +10,6 @@ import (
 	"github.com/millrace/millrace/internal/api/flagapi"
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/rpc"
-	"github.com/millrace/millrace/internal/contract/event"
 	"github.com/millrace/millrace/internal/platform/buildinfo"
 	"github.com/millrace/millrace/internal/tenant/auth"
 )
@@ -105,7 +103,8 @@ func subjectParams() []*huma.Param {
 	}
 	return []*huma.Param{
 		param("website_id", "The website, by id or client id."),
-		param("organization_id", "The organization, instead of a website."),
+		param("organization_id", "The organization, instead of a website: all websites of it."),
+		param("link_id", "The short link, instead of a website; it wins over both."),
 		param("timezone", "An IANA time zone; UTC without it."),
 	}
 }
@@ -165,150 +164,6 @@ func compileRoute(huma.Registry) *huma.Operation {
 			})),
 		Security: append(credentials(auth.ScopeReadData), map[string][]string{}),
 	}
-}
-
-func queryRequest() *huma.Schema {
-	text := rpc.Text
-	return &huma.Schema{
-		Type: huma.TypeObject, Required: []string{"parameters"},
-		Properties: map[string]*huma.Schema{
-			"id": {Type: huma.TypeString, MaxLength: new(analytics.MaxLabelLen), Description: "Repeated as queryId."},
-			"parameters": {
-				Type: huma.TypeArray, Items: &huma.Schema{}, MinItems: new(1), MaxItems: new(analytics.MaxParameters),
-				Description: "Names of query types, or objects with a name and a range of their own.",
-			},
-			"preset":      {Type: huma.TypeString, Enum: anys(analytics.PresetNames())},
-			"startDate":   text("YYYY-MM-DD, or a date-time."),
-			"endDate":     text("YYYY-MM-DD, included, or a date-time, excluded."),
-			"timeZone":    text("An IANA name; it wins over the parameter timezone."),
-			"granularity": text("Where a type supports one: see supports_granularity of /v1/query/types."),
-			"filters": rpc.ListOf(&huma.Schema{},
-				"Objects with field, op and value, and others with and, or and not of them."),
-			"groupBy": {Description: "Dimensions to group by, where a type takes them."},
-			"compare": {Description: "previous_period, or an object with startDate and endDate: each row says what it " +
-				"was then, and by how much it changed."},
-			"sortBy":    text("One of allowedSortFields."),
-			"sortOrder": {Type: huma.TypeString, Enum: []any{"asc", "desc"}},
-			"limit":     {Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(analytics.MaxLimit))},
-			"page":      {Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(analytics.MaxPage))},
-		},
-	}
-}
-
-func queryResponse() *huma.Schema {
-	fields := queryFields()
-	fields["success"], fields["requestId"] = rpc.Boolean(true), rpc.Text("")
-	return rpc.Object([]string{"success", "requestId", "queryId", "data", "meta"}, fields)
-}
-
-func queryFields() map[string]*huma.Schema {
-	parameter := rpc.Object([]string{"parameter", "success", "data"}, map[string]*huma.Schema{
-		"parameter": rpc.Text("The query type as it was asked for, or the id given to it."),
-		"success":   {Type: huma.TypeBoolean},
-		"error":     rpc.Text("Only where success is false."),
-		"code":      {Type: huma.TypeString, Enum: failureCodes(), Description: "Only where success is false: why."},
-		"data":      rpc.ListOf(&huma.Schema{Type: huma.TypeObject}, "Rows; their columns are those of the type."),
-	})
-	return map[string]*huma.Schema{
-		"queryId": rpc.Text("The id of the request; empty without one."),
-		"data":    rpc.ListOf(parameter, "One entry a parameter; those that failed come last."),
-		"meta": rpc.Object([]string{"parameters", "total_parameters", "page", "limit", "filters_applied"},
-			map[string]*huma.Schema{
-				"parameters":       rpc.ListOf(rpc.Text(""), ""),
-				"total_parameters": rpc.Integer(""), "page": rpc.Integer(""), "limit": rpc.Integer(""),
-				"filters_applied": rpc.Integer(""),
-				"applied":         rpc.ListOf(appliedSchema(), "What each parameter was taken for, in the order of the request."),
-			}),
-	}
-}
-
-func appliedSchema() *huma.Schema {
-	return rpc.Object([]string{"parameter", "type", "start", "end", "timezone", "filters", "rows"},
-		map[string]*huma.Schema{
-			"parameter": rpc.Text("As in data."), "type": rpc.Text("The query type, where an alias was asked for."),
-			"start": rpc.Text("Beginning of the range, with the zone's offset."), "end": rpc.Text("End of the range, excluded."),
-			"timezone": rpc.Text("The zone of days and hours."), "granularity": rpc.Text("Of a series: the length of a bucket."),
-			"previous": rpc.Object([]string{"start", "end"},
-				map[string]*huma.Schema{"start": rpc.Text(""), "end": rpc.Text("Excluded.")}),
-			"sort":  rpc.Text("The column that rows are ordered by, after a minus where the largest comes first."),
-			"limit": rpc.Integer("Rows at most."), "page": rpc.Integer(""), "filters": rpc.Integer("How many filters apply."),
-			"source": {Type: huma.TypeString, Description: "Where the numbers come from: events, rollup, or both."},
-			"rows":   rpc.Integer("Rows that there are."),
-		})
-}
-
-// failureCodes are the codes of parameters that failed.
-func failureCodes() (codes []any) {
-	for i := range analytics.Failures {
-		codes = append(codes, analytics.Failures[i].Code)
-	}
-	return codes
-}
-
-func trackRoute(ingest string) rpc.Route {
-	return func(huma.Registry) *huma.Operation {
-		op := &huma.Operation{
-			Method: fiber.MethodPost, Path: "/track", OperationID: "track", Tags: []string{"ingestion"},
-			Summary: "Take one event, or a list of them",
-			Parameters: []*huma.Param{{
-				Name: "website_id", In: "query", Schema: &huma.Schema{Type: huma.TypeString},
-				Description: "The website, by client id, or by id with a key; else the first event's websiteId says it.",
-			}},
-			RequestBody: &huma.RequestBody{Required: true, Content: rpc.JSON(&huma.Schema{OneOf: []*huma.Schema{
-				eventSchema(), {Type: huma.TypeArray, Items: eventSchema(), MinItems: new(1)},
-			}})},
-			Responses: responses("", rpc.Object([]string{"status", "type", "count"}, map[string]*huma.Schema{
-				"status": {Type: huma.TypeString, Enum: []any{"success"}},
-				"type":   {Type: huma.TypeString, Enum: []any{"custom_event"}},
-				"count":  rpc.Integer("Events accepted, duplicates among them."),
-			})),
-			Security: append(credentials(auth.ScopeTrackEvents), map[string][]string{}),
-		}
-		op.Responses["default"] = &huma.Response{
-			Description: "Nothing was accepted; `code` says why.", Content: rpc.JSON(ingestionError()),
-		}
-		if ingest != "" {
-			op.Servers = []*huma.Server{{URL: ingest}}
-		}
-		return op
-	}
-}
-
-// eventSchema is a custom event (specification 2.2).
-func eventSchema() *huma.Schema {
-	text := func(least, most int) *huma.Schema {
-		return &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most}
-	}
-	return &huma.Schema{
-		Type: huma.TypeObject, Required: []string{"name"},
-		Properties: map[string]*huma.Schema{
-			"name": text(1, event.MaxNameLen), "eventId": text(0, event.MaxEventIDLen), "path": text(0, event.MaxPathLen),
-			"anonymousId": text(0, event.MaxAnonymousIDLen), "profileId": text(1, event.MaxProfileIDLen),
-			"sessionId": text(0, event.MaxSessionIDLen), "namespace": text(0, event.MaxNamespaceLen),
-			"source": text(0, event.MaxSourceLen), "websiteId": text(0, event.MaxWebsiteIDLen),
-			"timestamp":           {Description: "Unix milliseconds, or a date-time; the time of receipt without it."},
-			"anonymizeVisitorIds": {Enum: []any{true, false, "auto"}},
-			"properties": {
-				Type: huma.TypeObject, MaxProperties: new(event.MaxPropertiesKeys), AdditionalProperties: true,
-			},
-		},
-	}
-}
-
-// ingestionError is the error body of the ingestion host (specification 7.1).
-func ingestionError() *huma.Schema {
-	problem := rpc.Object([]string{"field", "code", "message"}, map[string]*huma.Schema{
-		"index": rpc.Integer("The event's place in a batch."), "field": rpc.Text(""), "code": rpc.Text(""),
-		"message": rpc.Text(""),
-	})
-	fields := map[string]*huma.Schema{
-		"success": rpc.Boolean(false), "status": {Type: huma.TypeString, Enum: []any{"error"}},
-		"error": rpc.Text("What went wrong, for people."), "message": rpc.Text("The same."),
-		"code": rpc.Text(""), "retryable": {Type: huma.TypeBoolean}, "requestId": rpc.Text(""),
-		"fix": rpc.Text("What to do about it."), "errors": rpc.ListOf(problem, "The single problems of a refused body."),
-	}
-	maps.Copy(fields, rpc.RateFields())
-	return rpc.Object([]string{"success", "status", "error", "message", "code", "retryable", "requestId"}, fields)
 }
 
 // responses are a success and the error that everything else is; failure names

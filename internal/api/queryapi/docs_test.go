@@ -34,6 +34,11 @@ func TestTheDocumentIsOpenAPIAndHasEveryOperation(t *testing.T) {
 			t.Errorf("%s %s is not in the document", r.Method, r.Path)
 		}
 	}
+	for _, s := range subjects { // of which there are no monitors yet
+		if s.parameter != "schedule_id" && strings.Count(body, `"in":"query","name":"`+s.parameter+`"`) < 2 {
+			t.Errorf("the document does not say that a query, and a compiled one, take %s", s.parameter)
+		}
+	}
 	for _, res := range management.Resources(management.Deps{}) {
 		for _, o := range res.Operations {
 			if name := "POST " + rpc.Path(res.Name, o.Name); !slices.Contains(described, name) {

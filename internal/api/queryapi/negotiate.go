@@ -1,6 +1,7 @@
 package queryapi
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"strconv"
@@ -30,6 +31,11 @@ var formats = []struct {
 	formatJSON:   {[]string{"application/json", "application/*", "*/*"}, fiber.MIMEApplicationJSON},
 	formatCSV:    {[]string{"text/csv", "text/*"}, "text/csv; charset=utf-8; header=present"},
 	formatNDJSON: {[]string{"application/x-ndjson", "application/ndjson"}, "application/x-ndjson"},
+}
+
+// listOf is a header that is a list, whose items may stand in several fields.
+func listOf(c *fiber.Ctx, name string) string {
+	return string(bytes.Join(c.Request().Header.PeekAll(name), []byte{','}))
 }
 
 // formatOf returns the format that an Accept header likes best: of several alike the
@@ -71,7 +77,7 @@ func quality(parameters string) float64 {
 
 // freshnessOf reads what a caller wants of responses that are kept.
 func freshnessOf(c *fiber.Ctx) (wants analytics.Freshness) {
-	for item := range strings.SplitSeq(c.Get(fiber.HeaderCacheControl), ",") {
+	for item := range strings.SplitSeq(listOf(c, fiber.HeaderCacheControl), ",") {
 		switch strings.ToLower(strings.TrimSpace(item)) {
 		case "no-store":
 			wants.NoRead, wants.NoStore = true, true

@@ -40,7 +40,7 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 		return err
 	}
 	a := &response{
-		plans: plans, batch: batch, format: formatOf(c.Get(fiber.HeaderAccept)), requestID: httpkit.RequestID(c),
+		plans: plans, batch: batch, format: formatOf(listOf(c, fiber.HeaderAccept)), requestID: httpkit.RequestID(c),
 	}
 	if err := a.check(); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 		a.etag = etagOf(tag, string(caller.body), c.Query(zoneParameter), may.subject.ID,
 			strconv.Itoa(int(a.format)), rejections(plans))
 	}
-	if a.etag != "" && !wants.NoRead && matches(c.Get(fiber.HeaderIfNoneMatch), a.etag) {
+	if a.etag != "" && !wants.NoRead && matches(listOf(c, fiber.HeaderIfNoneMatch), a.etag) {
 		c.Set(fiber.HeaderETag, a.etag)
 		c.Status(fiber.StatusNotModified)
 		return nil

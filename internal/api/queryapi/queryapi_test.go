@@ -349,6 +349,8 @@ func TestTheQueryStringIsReadStrictly(t *testing.T) {
 			"?websiteId=web_1": `"error":"Unknown query parameter: websiteId. Did you mean 'website_id'?","code":"` +
 				route.code + `"`,
 			"?website_id=web_1&timeZone=Asia/Tokyo": `"details":[{"field":"timeZone","message":"Unknown query parameter: timeZone","suggestion":"Did you mean 'timezone'?"}]`,
+			"?website_id=web_1&website_id=web_2":    `"error":"website_id is given twice","code":"` + route.code + `"`,
+			"?timezone=UTC&timezone=UTC":            `"error":"timezone is given twice","code":"` + route.code + `"`,
 			"?website_id=web_1&page=2":              `"error":"Unknown query parameter: page","code":"` + route.code + `"`,
 		} {
 			if _, got := call(t, http.MethodPost, route.path+query, "global", route.body); !strings.Contains(got, want) {

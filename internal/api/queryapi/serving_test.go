@@ -99,7 +99,7 @@ func (s *serving) ask(t *testing.T, body string, headers ...string) (*reply, str
 	req.Header.Set("X-Request-ID", "req_1")
 	req.Header.Set("X-Api-Key", "global")
 	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
+		req.Header.Add(headers[i], headers[i+1])
 	}
 	resp, err := s.Test(req, -1)
 	if err != nil {
@@ -127,14 +127,19 @@ func TestAnUnchangedAnswerIsNotSentAgain(t *testing.T) {
 	if resp.StatusCode != 304 || body != "" || resp.Header.Get("ETag") != etag || s.runner.runs.Load() != 1 {
 		t.Errorf("%d %q, ETag %q, %d runs", resp.StatusCode, body, resp.Header.Get("ETag"), s.runner.runs.Load())
 	}
+	if resp, _ := s.ask(t, pages, "If-None-Match", `"other"`, "If-None-Match", etag); resp.StatusCode != 304 {
+		t.Errorf("in a second field: %d", resp.StatusCode)
+	}
 	for name, headers := range map[string][]string{
 		"another format":      {"Accept", "text/csv"},
 		"a caller's no-cache": {"Cache-Control", "no-cache"},
-		"another ETag":        {"If-None-Match", `W/"x"`},
 	} {
 		if resp, _ := s.ask(t, pages, append([]string{"If-None-Match", etag}, headers...)...); resp.StatusCode != 200 {
 			t.Errorf("%s: %d", name, resp.StatusCode)
 		}
+	}
+	if resp, _ := s.ask(t, pages, "If-None-Match", `W/"x"`); resp.StatusCode != 200 {
+		t.Errorf("another ETag: %d", resp.StatusCode)
 	}
 	if resp, _ := s.ask(t, `{"parameters":["browser_name"],"preset":"yesterday"}`,
 		"If-None-Match", etag); resp.StatusCode != 200 {
@@ -177,6 +182,9 @@ func TestRowsComeAsCSV(t *testing.T) {
 	if resp.StatusCode != 200 || body != want ||
 		resp.Header.Get("Content-Type") != "text/csv; charset=utf-8; header=present" {
 		t.Errorf("%d %s %q\nwant %q", resp.StatusCode, resp.Header.Get("Content-Type"), body, want)
+	}
+	if resp, body = s.ask(t, pages, "Accept", "application/json;q=0.5", "Accept", "text/csv"); body != want {
+		t.Errorf("asked for in a second field: %d %q", resp.StatusCode, body)
 	}
 	resp, body = s.ask(t, `{"parameters":["browser_name","browser_name"],"preset":"today"}`, "Accept", "text/csv")
 	if resp.StatusCode != 400 || !strings.Contains(body, "CSV holds the rows of one parameter") {

@@ -140,7 +140,7 @@ func (*handlers) types(c *fiber.Ctx, _ *request) error {
 	}
 	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
 	c.Set(fiber.HeaderETag, found.etag)
-	if matches(c.Get(fiber.HeaderIfNoneMatch), found.etag) {
+	if matches(listOf(c, fiber.HeaderIfNoneMatch), found.etag) {
 		c.Vary(fiber.HeaderAcceptEncoding)
 		c.Status(fiber.StatusNotModified)
 		return nil

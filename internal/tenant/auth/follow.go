@@ -29,6 +29,7 @@ func (a *Authenticator) Apply(c control.Change) {
 				sites.DropUnless(ref, current)
 			}
 		}
+		a.forgetMoves(c.OrganizationID) // which leaves out what is deleted
 	case control.Organization:
 		// At its end its keys and websites are of no use, also while the store cannot be
 		// asked. There may be too many of them to be named.
@@ -36,10 +37,14 @@ func (a *Authenticator) Apply(c control.Change) {
 			a.end(c.ID)
 			return
 		}
-		if a.moves != nil {
-			a.moves.DropUnless(c.ID, func(*website.Moves) bool { return false })
-		}
+		a.forgetMoves(c.ID)
 	default:
+	}
+}
+
+func (a *Authenticator) forgetMoves(organizationID string) {
+	if a.moves != nil {
+		a.moves.DropUnless(organizationID, func(*website.Moves) bool { return false })
 	}
 }
 

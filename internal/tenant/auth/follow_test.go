@@ -309,5 +309,12 @@ func TestAMoveIsSeenAtOnceByBothOrganizations(t *testing.T) {
 		if left() != 1 {
 			t.Error("the move is not seen")
 		}
+		m.known.Left = append(m.known.Left, "web_2")
+		a.Apply(control.Change{
+			Kind: control.Website, ID: "web_2", OrganizationID: "org_1", Version: 2, Refs: []string{"web_2"}, Gone: true,
+		})
+		if left() != 2 {
+			t.Error("a website that is deleted is not seen to have left")
+		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 // the organization that a website belonged to when its events came; the events are the
 // website's, and are seen where it belongs now.
 type Moves struct {
-	Left []string // belonged to the organization, and do not any more
+	Left []string // belonged to the organization, and do not any more; those too that it deleted
 	Came []string // belong to it, and belonged to another one before
 }
 

@@ -88,6 +88,21 @@ var moveTests = map[string]func(*testing.T, *Fixture){
 			expect("moved back", a.ID, website.Moves{Came: []string{w.ID}})
 			expect("moved back", b.ID, website.Moves{Left: []string{w.ID}})
 		}
+		if _, err := f.sites().Delete(t.Context(), somebody, site(w)); err != nil {
+			t.Fatal(err)
+		}
+		expect("deleted", a.ID, website.Moves{Left: []string{w.ID}})
+		expect("deleted elsewhere", b.ID, website.Moves{Left: []string{w.ID}})
+		if _, err := f.sites().Delete(t.Context(), somebody, site(stays)); err != nil {
+			t.Fatal(err)
+		}
+		expect("both deleted", a.ID, website.Moves{Left: slices.Sorted(slices.Values([]string{w.ID, stays.ID}))})
+		for _, gone := range []*website.Website{w, stays} {
+			if _, err := f.sites().Restore(t.Context(), somebody, site(gone)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expect("restored", a.ID, website.Moves{Came: []string{w.ID}})
 		if got, err := s.WebsiteByID(t.Context(), stays.ID); err != nil || got.OrganizationID != a.ID {
 			t.Errorf("another website is %+v, %v", got, err)
 		}

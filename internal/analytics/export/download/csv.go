@@ -1,23 +1,19 @@
 package download
 
 import (
-	"bytes"
 	"io"
 
 	"github.com/millrace/millrace/internal/analytics/export"
 	"github.com/millrace/millrace/internal/contract/wire"
 )
 
-// csv writes rows as RFC 4180 has them. The package of that name in the standard
-// library would change line breaks within values.
+// csv writes rows as RFC 4180 has them.
 type csv struct {
 	w    io.Writer
 	q    *export.Query
 	line []byte
 	raw  []byte
 }
-
-var lineEnd = []byte("\r\n")
 
 // newCSV writes the header line with the first rows, so that what fails before
 // them is an error of its own.
@@ -26,7 +22,7 @@ func newCSV(w io.Writer, q *export.Query) (encoder, error) {
 	for i := range q.Columns {
 		e.field(i, []byte(q.Columns[i].Name))
 	}
-	e.line = append(e.line, lineEnd...)
+	e.line = append(e.line, wire.CSVLineEnd...)
 	return e, nil
 }
 
@@ -35,7 +31,7 @@ func (e *csv) block(b *export.Block) error {
 		for i := range e.q.Columns {
 			e.value(b, i, row)
 		}
-		e.line = append(e.line, lineEnd...)
+		e.line = append(e.line, wire.CSVLineEnd...)
 		if err := e.flush(); err != nil {
 			return err
 		}
@@ -75,23 +71,11 @@ func (e *csv) field(column int, text []byte) {
 	if column > 0 {
 		e.line = append(e.line, ',')
 	}
-	switch {
-	case len(text) == 0:
+	if len(text) == 0 {
 		e.lone()
-	case !bytes.ContainsAny(text, ",\"\r\n") && text[0] != ' ' && text[len(text)-1] != ' ':
-		e.line = append(e.line, text...)
-	default:
-		e.line = append(e.line, '"')
-		for {
-			i := bytes.IndexByte(text, '"')
-			if i < 0 {
-				break
-			}
-			e.line = append(append(e.line, text[:i+1]...), '"')
-			text = text[i+1:]
-		}
-		e.line = append(append(e.line, text...), '"')
+		return
 	}
+	e.line = wire.AppendCSV(e.line, text)
 }
 
 // lone appends an empty value: in quotes where it is the whole line, which

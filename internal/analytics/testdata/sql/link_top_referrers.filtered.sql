@@ -3,7 +3,7 @@ SELECT
     shown.referrer AS referrer,
     shown.clicks AS clicks,
     concat('{', arrayStringConcat(arrayMap((name, now, then) -> concat('"', name, '":', toString(then)), ['clicks'], [ifNotFinite(toFloat64(ifNull(shown.clicks, 0)), 0)], [ifNotFinite(toFloat64(ifNull(earlier.clicks, 0)), 0)]), ','), '}') AS previous,
-    concat('{', arrayStringConcat(arrayMap((name, now, then) -> concat('"', name, '":', if(isFinite(round(100 * (now - then) / abs(then), 2)), toString(round(100 * (now - then) / abs(then), 2)), 'null')), ['clicks'], [ifNotFinite(toFloat64(ifNull(shown.clicks, 0)), 0)], [ifNotFinite(toFloat64(ifNull(earlier.clicks, 0)), 0)]), ','), '}') AS change
+    concat('{', arrayStringConcat(arrayMap((name, now, then) -> concat('"', name, '":', if(isFinite((round(100 * (now - then) / abs(then), 2) + 0)), toString((round(100 * (now - then) / abs(then), 2) + 0)), 'null')), ['clicks'], [ifNotFinite(toFloat64(ifNull(shown.clicks, 0)), 0)], [ifNotFinite(toFloat64(ifNull(earlier.clicks, 0)), 0)]), ','), '}') AS change
 FROM (
     SELECT *, rowNumberInAllBlocks() AS row
     FROM (
