@@ -43,7 +43,7 @@ func (p *plant) load(ctx context.Context, rate float64, d time.Duration) (*load.
 	for i, id := range p.websites {
 		sites[i] = traffic.Site{ID: id, Host: fmt.Sprintf("site-%d.example.com", i+1)}
 	}
-	world := traffic.NewWorld(traffic.Config{Seed: 1, Run: uint64(time.Now().UnixNano()), Sites: sites, Bots: 0.03})
+	world := traffic.NewWorld(traffic.Config{Seed: 1, Run: traffic.RunAt(time.Now()), Sites: sites, Bots: 0.03})
 	work := &load.Events{URL: "http://" + p.edge.Addr, Key: p.key, Requests: world.Requests(0, traffic.Mix{
 		Batch: capacityBatch, Duplicates: 0.01, Disorder: 0.05, Late: 0.02,
 	})}

@@ -82,7 +82,7 @@ func (f *queryFigures) events(a *asker, run uint64) *load.Events {
 	for i, id := range f.set.Websites {
 		sites[i] = traffic.Site{ID: id, Host: fmt.Sprintf("site-%03d.example.com", i)}
 	}
-	world := traffic.NewWorld(traffic.Config{Seed: run, Run: uint64(f.began.UnixNano()) + run, Sites: sites, Bots: 0.01})
+	world := traffic.NewWorld(traffic.Config{Seed: run, Run: traffic.RunAt(f.began) + run, Sites: sites, Bots: 0.01})
 	return &load.Events{
 		URL:      a.stack.Ingest,
 		Key:      a.stack.key,

@@ -48,20 +48,20 @@ func (f *keyFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.json, "json", false, "print a JSON object")
 }
 
-// limit is the limit that was asked for, without a window unless one was given: what the key
-// has stays then. It is nil where neither was given.
-func (f *keyFlags) limit(flags *pflag.FlagSet) (*apikey.RateLimit, error) {
+// limit is the limit that was asked for, if one was, without a window unless one was given:
+// what the key has stays then.
+func (f *keyFlags) limit(flags *pflag.FlagSet) (limit apikey.RateLimit, asked bool, err error) {
+	asked = flags.Changed(flagRateLimit)
 	switch window := flags.Changed(flagRateWindow); {
-	case flags.Changed(flagRateLimit) && f.rateLimit == 0:
-		return &apikey.RateLimit{}, nil
-	case flags.Changed(flagRateLimit) && window:
-		return &apikey.RateLimit{Enabled: true, Limit: f.rateLimit, Window: f.rateWindow}, nil
-	case flags.Changed(flagRateLimit):
-		return &apikey.RateLimit{Enabled: true, Limit: f.rateLimit}, nil
-	case window:
-		return nil, errors.New("--" + flagRateWindow + " needs --" + flagRateLimit + ", the requests that are allowed in it")
+	case window && !asked:
+		err = errors.New("--" + flagRateWindow + " needs --" + flagRateLimit + ", the requests that are allowed in it")
+	case asked && f.rateLimit != 0:
+		limit.Enabled, limit.Limit = true, f.rateLimit
+		if window {
+			limit.Window = f.rateWindow
+		}
 	}
-	return nil, nil //nolint:nilnil // nothing was asked for
+	return limit, asked, err
 }
 
 func newKeysCreate() *cobra.Command {
@@ -105,18 +105,14 @@ func (f *keyFlags) create(cmd *cobra.Command, keys *keyService, organization, we
 	if organization, err = organizationOf(cmd.Context(), keys.db, organization); err != nil {
 		return err
 	}
-	limit, err := f.limit(cmd.Flags())
+	limit, _, err := f.limit(cmd.Flags())
 	if err != nil {
 		return err
 	}
-	spec := apikey.Spec{
+	k, secret, err := keys.Create(cmd.Context(), operator(), apikey.Spec{
 		OrganizationID: organization, WebsiteID: website, Name: f.name, Scopes: scopes, ExpiresAt: expires,
-		IPAllow: notEmpty(f.ips), IdleExpiryDays: f.idleDays, Tags: notEmpty(f.tags),
-	}
-	if limit != nil {
-		spec.RateLimit = *limit
-	}
-	k, secret, err := keys.Create(cmd.Context(), operator(), spec)
+		RateLimit: limit, IPAllow: notEmpty(f.ips), IdleExpiryDays: f.idleDays, Tags: notEmpty(f.tags),
+	})
 	if err != nil {
 		return err
 	}
@@ -183,8 +179,12 @@ func (f *keyFlags) patch(flags *pflag.FlagSet, now time.Time) (p apikey.Patch, e
 		}
 		p.ExpiresAt = &expires
 	}
-	if p.RateLimit, err = f.limit(flags); err != nil {
+	limit, asked, err := f.limit(flags)
+	if err != nil {
 		return p, err
+	}
+	if asked {
+		p.RateLimit = &limit
 	}
 	if flags.Changed("ip") {
 		ips := notEmpty(f.ips)

@@ -99,17 +99,21 @@ func (f *loadFlags) drive(cmd *cobra.Command, work load.Work, about any) error {
 	return nil
 }
 
+// write writes the report to its file, and where that fails to standard
+// output: a run may have taken hours.
 func (f *loadFlags) write(cmd *cobra.Command, report *load.Report) error {
 	text, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
 	text = append(text, '\n')
-	if f.out == "-" {
-		_, err = cmd.OutOrStdout().Write(text)
-		return err
+	if f.out != "-" {
+		if err = os.WriteFile(f.out, text, 0o600); err == nil {
+			return nil
+		}
 	}
-	return os.WriteFile(f.out, text, 0o600)
+	_, failed := cmd.OutOrStdout().Write(text)
+	return errors.Join(err, failed)
 }
 
 // maxExact is the largest number that every reader of JSON keeps exactly, also one

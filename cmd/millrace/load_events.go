@@ -77,7 +77,7 @@ func (f *loadEventsFlags) send(cmd *cobra.Command, _ []string, s config.Settings
 		return err
 	}
 	if f.run == 0 {
-		f.run = uint64(time.Now().UnixMicro())
+		f.run = traffic.RunAt(time.Now())
 	}
 	if f.browsers {
 		f.key, f.mix.PerVisit = "", true

@@ -112,6 +112,20 @@ func TestLoadTellsOfAHostThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// Nobody has to load a host again for a typing error.
+func TestLoadReportsWhereItsFileCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(map[string]int{"count": 1})
+	}))
+	defer host.Close()
+	stdout, _, err := millrace(t, "load", "events", "--url="+host.URL, "--website=web_1", "--duration=100ms",
+		"--out="+filepath.Join(t.TempDir(), "none", "report.json"), "--data.dir="+t.TempDir())
+	if err == nil || !strings.Contains(err.Error(), "report.json") || !strings.Contains(stdout, `"statuses"`) {
+		t.Errorf("%v\n%s", err, stdout)
+	}
+}
+
 func readReport(t *testing.T, file string) (r load.Report) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -187,16 +187,41 @@ func (s *Store) ListErasures(ctx context.Context, f erasure.Filter) ([]*erasure.
 		})
 }
 
-// OpenErasures returns up to limit erasures in one of the states, oldest first. Without
-// states it is all that are not done.
-func (s *Store) OpenErasures(ctx context.Context, limit int, in ...erasure.State) ([]*erasure.Erasure, error) {
+// OpenErasures returns the erasures that a selection names, oldest first.
+func (s *Store) OpenErasures(ctx context.Context, named erasure.Selection) ([]*erasure.Erasure, error) {
 	return s.erasures(ctx, "listing open erasures", func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("e.state <> 'done'")
-		if len(in) > 0 {
-			q = q.Where("e.state IN (?)", bun.List(in))
+		if len(named.In) > 0 {
+			q = q.Where("e.state IN (?)", bun.List(named.In))
 		}
-		return q.Order("e.id").Limit(int64(limit))
+		if len(named.Without) > 0 {
+			q = q.Where("e.id NOT IN (?)", bun.List(named.Without))
+		}
+		return q.Order("e.id").Limit(int64(named.Limit))
 	})
+}
+
+// CountErasures counts the erasures that are not done.
+func (s *Store) CountErasures(ctx context.Context) (is erasure.Standing, err error) {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	var rows []struct {
+		State  erasure.State
+		Count  int
+		Oldest instant
+	}
+	if err := s.read.NewSelect().Model((*erasureRow)(nil)).ColumnExpr("e.state").ColumnExpr("count(*) AS count").
+		ColumnExpr("min(e.requested_at) AS oldest").Where("e.state <> 'done'").Group("e.state").Scan(ctx, &rows); err != nil {
+		return is, fmt.Errorf("counting open erasures: %w", err)
+	}
+	is.Open = make(map[erasure.State]int, len(rows))
+	for _, r := range rows {
+		is.Open[r.State] = r.Count
+		if is.Oldest.IsZero() || r.Oldest.Before(is.Oldest) {
+			is.Oldest = r.Oldest.Time
+		}
+	}
+	return is, nil
 }
 
 // AllErasures returns every erasure that has tombstones, oldest first.

@@ -49,8 +49,9 @@ func (who *caller) hold(ctx context.Context) (release func()) {
 // only. Cookies and the website's lists of origins and addresses count for nothing.
 //
 // The errors are API errors, in the order of httpkit.Checks: a key that is not good is rejected,
-// never overlooked; RateLimited; NotFound for what is no website's; AccessDenied for a key
-// that does not cover it, whatever its scopes; Validation for no ref, or one that is too long.
+// never overlooked; RateLimited; NotFound for what is no website's, or with a key
+// none of its organization's; AccessDenied for a key that does not cover it, whatever its
+// scopes; Validation for no ref, or one that is too long.
 // What is no website's is counted by the address alone, and an address that has used that up
 // is RateLimited for a website that is not remembered. ref may alias memory of the request.
 func (h *Host) enter(c *fiber.Ctx, ref string) (who caller, err error) {
@@ -113,7 +114,11 @@ func (h *Host) enterKeyed(ctx context.Context, who *caller, ref string) (err err
 	if !who.website.Accepts(ref, h.deps.Now()) {
 		return errUnknown
 	}
-	if err := auth.ReachWebsite(who.principal, who.website); err != nil {
+	err = auth.ReachWebsite(who.principal, who.website)
+	switch {
+	case errors.Is(err, website.ErrNotFound): // another organization's, about which nobody is told
+		return errUnknown
+	case err != nil:
 		return &apierr.Error{Code: apierr.AccessDenied, Message: "Access denied to this website", Err: err}
 	}
 	return nil

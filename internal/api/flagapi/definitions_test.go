@@ -76,7 +76,7 @@ func TestDefinitionsNeedAKeyThatManagesFlags(t *testing.T) {
 		{"bad", "?clientId=public-1", 401, "AUTH_REQUIRED"},
 		{"powerless", "?clientId=public-1", 403, "FORBIDDEN"},
 		{"limited", "?clientId=public-1", 403, "FORBIDDEN"},
-		{"foreign", "?clientId=public-1", 403, "ACCESS_DENIED"},
+		{"foreign", "?clientId=public-1", 404, "NOT_FOUND"},
 		{"owned", "?clientId=public-2", 403, "ACCESS_DENIED"},
 		{"manager", "?clientId=nothing", 404, "NOT_FOUND"},
 		{"manager", "", 400, "VALIDATION_ERROR"},

@@ -242,7 +242,7 @@ func TestExposuresAreForWhoKnowsTheWebsite(t *testing.T) {
 		{"/public/v1/flags/exposures", "", 400},
 		{"/public/v1/flags/exposures?clientId=public-9", "", 404},
 		{exposuresOfSite, "no-key", 401},
-		{exposuresOfSite, "foreign", 403},
+		{exposuresOfSite, "foreign", 404},
 		{"/public/v1/flags/exposures?clientId=down", "", 503},
 	} {
 		var headers []string

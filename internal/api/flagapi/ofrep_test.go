@@ -154,7 +154,7 @@ func TestWhatTheProtocolRejects(t *testing.T) {
 		{"a website's id", ofrepOf("web_1") + "/nav", "{}", "", 404, "GENERAL"},
 		{"a website's id with a key", ofrepOf("web_1") + "/nav", "{}", "powerless", 200, ""},
 		{"a bad key", ofrepPath + "/nav", "{", "bad", 401, "GENERAL"},
-		{"a key of another organization", ofrepPath + "/nav", "{", "foreign", 403, "GENERAL"},
+		{"a key of another organization", ofrepPath + "/nav", "{", "foreign", 404, "GENERAL"},
 		{"the store is away", ofrepOf("down") + "/nav", "{}", "", 503, "GENERAL"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -147,6 +147,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 	server := app.Server()
 	k.handler = server.Handler
 	server.Handler = k.serve
+	server.HeaderReceived = ignoreExpectation
 	server.Logger = k
 	server.CloseOnShutdown = true
 	return app
@@ -169,12 +170,13 @@ func (k *kit) respond(rc *fasthttp.RequestCtx) (roomless bool) {
 	conn, _ := rc.Conn().(*guardedConn)
 	conn.serves()
 	rc.Response.Header.SetCanonical(canonicalRequestID, r.ctx.id)
+	ambiguous, closes := framing(&rc.Request.Header)
 	var full error
 	if !arrives(rc) && string(rc.Path()) != healthPath {
 		full = r.enter()
 	}
 	switch {
-	case ambiguous(&rc.Request.Header): // whatever else it is: what follows it may be no request
+	case ambiguous: // whatever else it is: what follows it may be no request
 		k.fail(rc, fiber.ErrBadRequest)
 		r.hangUp(rc)
 	case k.cors(rc): // before a page is rejected, so that it can read why
@@ -189,7 +191,7 @@ func (k *kit) respond(rc *fasthttp.RequestCtx) (roomless bool) {
 	if !r.consumed && rc.Request.IsBodyStream() {
 		r.skip(rc)
 	}
-	if k.draining.Load() { // asked last, for requests that a stop overtakes
+	if closes || k.draining.Load() { // asked last, for requests that a stop overtakes
 		rc.SetConnectionClose()
 	}
 	took := time.Since(r.start)

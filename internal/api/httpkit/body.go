@@ -88,6 +88,11 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 	if length >= 0 {
 		most = length + 1
 	}
+	if length < 0 {
+		// What follows the last chunk is the caller's, and fasthttp adds it to the header: behind
+		// what a trusted proxy wrote there.
+		r.clientAddr(rc)
+	}
 	conn, _ := rc.Conn().(*guardedConn)
 	if arrives(rc) { // nothing is read from the connection otherwise
 		conn.bodyBegins()
@@ -200,7 +205,7 @@ func (r *request) openClaim(rc *fasthttp.RequestCtx) {
 	if r.claims {
 		return
 	}
-	who := siteOfAddr(r.kit.cfg.Proxies.resolve(rc)).As16()
+	who := siteOfAddr(r.clientAddr(rc)).As16()
 	r.claimed, r.claims = r.kit.cfg.Admission.Open(admission.Body, string(who[:]), ""), true
 }
 

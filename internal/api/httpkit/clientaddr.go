@@ -35,8 +35,13 @@ func ClientAddr(c *fiber.Ctx) netip.Addr {
 	if r == nil {
 		return peer(c.Context())
 	}
+	return r.clientAddr(c.Context())
+}
+
+// clientAddr finds the address out once.
+func (r *request) clientAddr(rc *fasthttp.RequestCtx) netip.Addr {
 	if !r.addr.IsValid() {
-		r.addr = r.kit.cfg.Proxies.resolve(c.Context())
+		r.addr = r.kit.cfg.Proxies.resolve(rc)
 	}
 	return r.addr
 }

@@ -190,3 +190,24 @@ func BenchmarkClientAddr(b *testing.B) {
 		})
 	}
 }
+
+// What a caller writes behind the last chunk stands in no place where a proxy writes.
+func TestTheEndOfABodySaysNothingOfTheClientsAddress(t *testing.T) {
+	t.Parallel()
+	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	for _, name := range []string{"Forwarded", "X-Forwarded-For"} {
+		app := newApp(t, Config{Host: Ingestion, Proxies: Proxies{Trusted: loopback, Header: strings.ToLower(name)}})
+		Handle(app, "POST", "/who", func(c *fiber.Ctx) error {
+			if _, err := Body(c); err != nil {
+				return err
+			}
+			return c.SendString(ClientAddr(c).String())
+		})
+		said := map[string]string{"Forwarded": "for=", "X-Forwarded-For": ""}[name]
+		responses := raw(t, serve(t, app), "POST /who HTTP/1.1\r\nHost: x\r\n"+name+": "+said+"192.0.2.1\r\n"+
+			"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"+name+": "+said+"198.51.100.9\r\n\r\n")
+		if len(responses) != 1 || responses[0].status == 200 && responses[0].body != "192.0.2.1" {
+			t.Errorf("%s: %+v", name, responses)
+		}
+	}
+}

@@ -28,6 +28,10 @@ const (
 	headerRateReset     = "X-RateLimit-Reset" // Unix milliseconds
 )
 
+// challenge is the WWW-Authenticate header. The document in which RFC 9728 has a host say
+// how to sign in is not named, since no host serves one yet.
+const challenge = "Bearer"
+
 // fail answers a request with an error. It is the only place that writes an
 // error body, and the only one that logs what went wrong.
 func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
@@ -82,7 +86,7 @@ func (k *kit) reject(rc *fasthttp.RequestCtx, r *request, err error) {
 		h.Set(headerRateReset, strconv.FormatInt(f.Rate.Reset.UnixMilli(), 10))
 	}
 	if f.status == http.StatusUnauthorized {
-		h.Set(fiber.HeaderWWWAuthenticate, challenge(k.cfg.Site.PublicURL))
+		h.Set(fiber.HeaderWWWAuthenticate, challenge)
 	}
 	if k.cfg.Page != nil &&
 		k.cfg.Page(rc, Rejection{Code: f.row.Code, Message: f.message(k.cfg.Host), RequestID: r.ctx.id}) {
@@ -150,16 +154,6 @@ func (f failure) retryAfterSeconds() int {
 		after = f.row.RetryAfter
 	}
 	return int((after + time.Second - 1) / time.Second)
-}
-
-// challenge is the WWW-Authenticate header of RFC 9728: it names the document
-// that says how to sign in, on the host's public address. What the request says of
-// the host that was asked is its caller's word, and stands in no address.
-func challenge(public string) string {
-	if public == "" {
-		return "Bearer"
-	}
-	return `Bearer resource_metadata="` + public + `/.well-known/oauth-protected-resource"`
 }
 
 // logFailure logs an error of the server, once. Callers' own errors are for their

@@ -30,7 +30,11 @@ func TestARequestThatAnotherServerMayReadOtherwiseIsRejected(t *testing.T) {
 			"two lengths":                   post + "Content-Length: 1\r\nContent-Length: 1\r\n\r\na",
 			"chunks of chunks": post +
 				"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
-			"another encoding before":               post + "Transfer-Encoding: identity, chunked\r\n\r\n" + chunks,
+			"another encoding before":     post + "Transfer-Encoding: identity, chunked\r\n\r\n" + chunks,
+			"an encoding that has no end": post + "Transfer-Encoding: identity\r\n\r\n",
+			"the same of a GET":           get + "Transfer-Encoding: identity\r\n\r\n",
+			"chunks of HTTP/1.0": "POST /echo HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\n" +
+				"Transfer-Encoding: chunked\r\n\r\n" + chunks,
 			"two hosts":                             get + "Host: y\r\n\r\n",
 			"the same host twice, in other letters": get + "host: x\r\n\r\n",
 			"two hosts of HTTP/1.0": "GET /health HTTP/1.0\r\nHost: x\r\nHost: y\r\nConnection: " +
@@ -47,15 +51,34 @@ func TestARequestThatAnotherServerMayReadOtherwiseIsRejected(t *testing.T) {
 		}
 		for name, text := range map[string]string{
 			"HTTP/1.0 without a host": "GET /health HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
-			"a host without a name":   "GET /health HTTP/1.1\r\nHost:\r\n\r\n",
-			"a colon in a value":      get + "X-A: Host : y\r\n\r\n",
-			"a name that ends so":     get + "X-Host: y\r\nX-Transfer-Encoding: z\r\n\r\n",
-			"chunks":                  post + "Transfer-Encoding: chunked\r\n\r\n" + chunks,
+			"an expectation of HTTP/1.0": "POST /echo HTTP/1.0\r\nConnection: keep-alive\r\n" +
+				"Expect: 100-continue\r\nContent-Length: 1\r\n\r\na",
+			"a host without a name": "GET /health HTTP/1.1\r\nHost:\r\n\r\n",
+			"a colon in a value":    get + "X-A: Host : y\r\n\r\n",
+			"a name that ends so":   get + "X-Host: y\r\nX-Transfer-Encoding: z\r\n\r\n",
+			"chunks":                post + "Transfer-Encoding: chunked\r\n\r\n" + chunks,
 		} {
 			if responses := raw(t, addr, text+next); len(responses) != 2 || responses[0].status != 200 ||
 				responses[1].status != 200 {
 				t.Errorf("%s, on host %v: %+v", name, host, responses)
 			}
+		}
+	}
+}
+
+// Programs that read until the end wait for it: they say so in letters of their own.
+func TestAClientThatAsksForItGetsTheEndOfTheConnection(t *testing.T) {
+	t.Parallel()
+	addr := serve(t, newApp(t, Config{Host: Ingestion}))
+	const get = "GET /health HTTP/1.1\r\nHost: x\r\n"
+	for fields, want := range map[string]int{
+		"Connection: close\r\n": 1, "Connection: Close\r\n": 1, "connection: TE, close\r\n": 1,
+		"Connection: close\r\nConnection: TE\r\n": 1, "Connection:CLOSE ,TE\r\n": 1,
+		"Connection: keep-alive\r\n": 2, "Connection: closed\r\n": 2, "X-Connection: close\r\n": 2, "": 2,
+	} {
+		responses := raw(t, addr, get+fields+"\r\n"+get+"\r\n")
+		if len(responses) != want || responses[0].status != 200 || responses[0].closes != (want == 1) {
+			t.Errorf("%q: %+v, want %d", fields, responses, want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/privacy/erasure"
 )
 
 // request is an erasure as the wire has it.
@@ -66,7 +67,7 @@ func TestAVisitorIsErasedByOneOfTwoIDsOrBoth(t *testing.T) {
 	} {
 		d.rejected("admin", "profiles/delete", bad, http.StatusBadRequest, apierr.Validation)
 	}
-	if entries, err := d.db.OpenErasures(t.Context(), 10); err != nil || len(entries) != 6 {
+	if entries, err := d.db.OpenErasures(t.Context(), erasure.Selection{Limit: 10}); err != nil || len(entries) != 6 {
 		t.Errorf("%d erasures, %v", len(entries), err)
 	}
 }

@@ -94,9 +94,6 @@ type Store struct {
 	Erasures int `json:"open_erasures"`
 }
 
-// erasuresAtMost bounds what is counted.
-const erasuresAtMost = 1000
-
 func (r *reader) store(ctx context.Context) error {
 	if path := store.MissingFile(r.Settings.Store); path != "" {
 		return fmt.Errorf("there is no file %s", path)
@@ -135,7 +132,9 @@ func (s *Store) count(ctx context.Context, db *store.Store, now int64) error {
 	if s.Quotas = len(quotas); newest > 0 {
 		s.CountedAgo = Seconds(float64(now-newest) / 1000)
 	}
-	open, err := db.OpenErasures(ctx, erasuresAtMost)
-	s.Erasures = len(open)
+	is, err := db.CountErasures(ctx)
+	for _, n := range is.Open {
+		s.Erasures += n
+	}
 	return err
 }

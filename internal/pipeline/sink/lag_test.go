@@ -29,8 +29,7 @@ func TestLagIsMeasuredToTheEndOfThePartition(t *testing.T) {
 			return nil
 		}
 		w.produceMany(part, 1000)
-		s := newSink(t, cfg, w)
-		stop := start(t, s)
+		s, end := sinkOver(t, cfg, w)
 		time.Sleep(10 * time.Second) //nolint:forbidigo // fake time
 		if records, oldest := s.owned()[0].lag(time.Now().UnixMilli()); records != 1000 || oldest != noon {
 			t.Errorf("lag of %d records, the oldest from %d; want 1000 from %d", records, oldest, noon)
@@ -40,9 +39,7 @@ func TestLagIsMeasuredToTheEndOfThePartition(t *testing.T) {
 		if records, oldest := s.owned()[0].lag(time.Now().UnixMilli()); records != 0 || oldest != 0 {
 			t.Errorf("lag of %d records from %d after all was stored", records, oldest)
 		}
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
+		end()
 	})
 }
 
@@ -117,8 +114,7 @@ func TestAPartitionThatCannotBeFetchedIsBehind(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(part)
 				w.withhold(part, tc.away)
-				s := newSink(t, testConfig(), w)
-				stop := start(t, s)
+				s, end := sinkOver(t, testConfig(), w)
 				w.produceNow(part, 1000)
 				sleep := func(d time.Duration) { time.Sleep(d) } //nolint:forbidigo // fake time
 				sleep(90 * time.Second)
@@ -130,9 +126,7 @@ func TestAPartitionThatCannotBeFetchedIsBehind(t *testing.T) {
 				w.produceNow(part, 1000)
 				sleep(3 * time.Minute)
 				wantLag(t, s, "not fetched any more", tc.records, 3*time.Minute, tc.late)
-				if err := stop(); err != nil {
-					t.Fatal(err)
-				}
+				end()
 			})
 		})
 	}
@@ -145,8 +139,7 @@ func TestAnIdlePartitionIsNotBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(part)
 		w.produceNow(part, 10)
-		s := newSink(t, testConfig(), w)
-		stop := start(t, s)
+		s, end := sinkOver(t, testConfig(), w)
 		for range 24 {
 			time.Sleep(10 * time.Second) //nolint:forbidigo // fake time
 			wantLag(t, s, "nothing comes", 0, 0, 0)
@@ -155,9 +148,7 @@ func TestAnIdlePartitionIsNotBehind(t *testing.T) {
 		w.produceNow(part, 1)
 		s.lookSoon()
 		wantLag(t, s, "one came", 1, 0, endsEvery)
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
+		end()
 	})
 }
 
@@ -171,25 +162,19 @@ func TestAHaltedPartitionIsBehind(t *testing.T) {
 		w.panics = "5"
 		cfg := testConfig()
 		for restarts := range 2 {
-			s := newSink(t, cfg, w)
-			stop := start(t, s)
+			s, end := sinkOver(t, cfg, w)
 			time.Sleep(2 * time.Minute) //nolint:forbidigo // fake time
 			wantLag(t, s, strconv.Itoa(restarts)+" restarts", 1000, time.Duration(restarts+1)*2*time.Minute, 0)
 			if diff := cmp.Diff(map[int32]HaltReason{0: HaltPanic}, s.haltedNow()); diff != "" {
 				t.Errorf("halted (-want +got):\n%s", diff)
 			}
-			if err := stop(); err != nil {
-				t.Fatal(err)
-			}
+			end()
 		}
 		// Nobody knows what of the log of another topic would come next.
 		w.committed[part], w.metadata[part] = 5000, "written by somebody else"
-		s := newSink(t, cfg, w)
-		stop := start(t, s)
+		s, end := sinkOver(t, cfg, w)
 		time.Sleep(2 * time.Minute) //nolint:forbidigo // fake time
 		wantLag(t, s, "behind the end of the log", -1, 2*time.Minute, 0)
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
+		end()
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
 	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
+	"github.com/millrace/millrace/internal/platform/config"
 )
 
 var (
@@ -33,6 +34,19 @@ func start(t *testing.T, s *Sink) (stop func() error) {
 	return func() error {
 		cancel()
 		return <-done
+	}
+}
+
+// sinkOver is a sink over w that runs until end, which fails the test on the error of its run.
+func sinkOver(t *testing.T, cfg config.Sink, w *world) (s *Sink, end func()) {
+	t.Helper()
+	s = newSink(t, cfg, w)
+	stop := start(t, s)
+	return s, func() {
+		t.Helper()
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

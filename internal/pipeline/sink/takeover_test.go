@@ -93,8 +93,7 @@ func TestAPartitionThatIsTakenOverIsFetchedForItsFirstRecordOnly(t *testing.T) {
 		w.produceMany(part, 20)
 		w.committed[part] = 20
 		w.observes = func() { time.Sleep(1500 * time.Millisecond) } //nolint:forbidigo // fake time
-		s := newSink(t, testConfig(), w)
-		stop := start(t, s)
+		s, end := sinkOver(t, testConfig(), w)
 		for _, want := range []bool{false, true, false} { // it waits for one, has it, is whole
 			time.Sleep(500 * time.Millisecond) //nolint:forbidigo // fake time
 			if got := s.owned()[0].Level().Restoring; got != want {
@@ -105,9 +104,7 @@ func TestAPartitionThatIsTakenOverIsFetchedForItsFirstRecordOnly(t *testing.T) {
 			}
 			time.Sleep(500 * time.Millisecond) //nolint:forbidigo // fake time
 		}
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
+		end()
 	})
 }
 

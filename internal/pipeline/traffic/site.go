@@ -3,6 +3,7 @@ package traffic
 import (
 	"fmt"
 	"math"
+	"time"
 )
 
 // Site is a website that has visitors.
@@ -21,6 +22,10 @@ type Config struct {
 	// Bots is the share of visits by programs that say so.
 	Bots float64
 }
+
+// RunAt returns the number of a run that begins at a time, which is that of no run that begins
+// at another. It is one that every reader of JSON keeps.
+func RunAt(begins time.Time) uint64 { return uint64(begins.UnixMicro()) }
 
 // World is what the sources of one traffic share. It is safe for concurrent use.
 type World struct {

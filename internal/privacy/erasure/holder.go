@@ -37,7 +37,7 @@ func (j *Job) hold(ctx context.Context) {
 		Job: j, due: make(chan struct{}, 1), written: map[string]int{},
 		buried: map[string]time.Time{}, waiting: map[string]time.Time{}, paused: map[string]time.Time{},
 	}
-	defer j.metrics.standing(nil, time.Time{})
+	defer j.metrics.standing(Standing{}, time.Time{})
 	var loops sync.WaitGroup
 	loops.Go(func() { h.repeat(ctx, h.prepareAll, nil) })
 	loops.Go(func() { h.repeat(ctx, h.eraseAll, h.due) })
@@ -65,6 +65,34 @@ func (h *holder) repeat(ctx context.Context, do func(context.Context) error, wak
 // is buried first, since to find out what else belongs to it may take long, or fail; and for
 // the same reason what came meanwhile is looked at after a while.
 func (h *holder) prepareAll(ctx context.Context) error {
+	errs := []error{h.look(ctx)}
+	named, err := h.deps.Store.OpenErasures(ctx, Selection{
+		In: []State{Requested}, Without: slices.AppendSeq(waiting(h.waiting), maps.Keys(h.written)), Limit: atOnce,
+	})
+	if err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	for _, e := range named {
+		if err := h.write(ctx, e); err != nil {
+			errs = append(errs, h.failed(ctx, h.waiting, e, err))
+		}
+	}
+	open, err := h.deps.Store.OpenErasures(ctx, Selection{
+		In: []State{Requested, Tombstoned}, Without: h.settling(waiting(h.waiting)), Limit: atOnce,
+	})
+	if err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	for began, i := time.Now(), 0; i < len(open) && time.Since(began) < lookEvery; i++ {
+		if err := h.prepare(ctx, open[i]); err != nil {
+			errs = append(errs, h.failed(ctx, h.waiting, open[i], err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// look finds out how much there is to do, and now and then what nobody has to ask for.
+func (h *holder) look(ctx context.Context) error {
 	var errs []error
 	if time.Since(h.swept) >= sweepEvery {
 		if err := h.sweep(ctx); err != nil {
@@ -73,33 +101,34 @@ func (h *holder) prepareAll(ctx context.Context) error {
 			h.swept = time.Now()
 		}
 	}
-	open, err := h.deps.Store.OpenErasures(ctx, atOnce, Requested, Tombstoned)
+	is, err := h.deps.Store.CountErasures(ctx)
 	if err != nil {
 		return errors.Join(append(errs, err)...)
 	}
-	deleting, err := h.deps.Store.OpenErasures(ctx, atOnce, Deleting)
-	if err != nil {
-		return errors.Join(append(errs, err)...)
-	}
-	h.metrics.standing(slices.Concat(open, deleting), h.deps.Now())
-	open = slices.DeleteFunc(open, func(e *Erasure) bool { return time.Now().Before(h.waiting[e.ID]) })
-	for _, e := range open {
-		if e.State == Requested {
-			if err := h.write(ctx, e); err != nil {
-				errs = append(errs, h.failed(ctx, h.waiting, e, err))
-			}
-		}
-	}
-	for began, i := time.Now(), 0; i < len(open) && time.Since(began) < lookEvery; i++ {
-		e := open[i]
-		if time.Now().Before(h.waiting[e.ID]) {
-			continue
-		}
-		if err := h.prepare(ctx, e); err != nil {
-			errs = append(errs, h.failed(ctx, h.waiting, e, err))
-		}
-	}
+	h.metrics.standing(is, h.deps.Now())
 	return errors.Join(errs...)
+}
+
+// waiting returns the erasures that wait after a failure. They are asked for again only when
+// that is over: otherwise as many as are taken at once would hold back all later ones.
+func waiting(until map[string]time.Time) (ids []string) {
+	for id, t := range until {
+		if time.Now().Before(t) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// settling appends those that wait, for the same reason, until every insert has ended that was
+// built before their tombstones.
+func (h *holder) settling(ids []string) []string {
+	for id, since := range h.buried {
+		if time.Since(since) < h.cfg.Settle {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // write writes the tombstones of all ids of an erasure that are known, unless they are there.
@@ -177,7 +206,9 @@ func (h *holder) link(ctx context.Context, e *Erasure) (grew bool, err error) {
 // eraseAll deletes the rows of erasures that are ready for it, all together, and looks for what
 // is left of each. One whose rows cannot be counted waits alone.
 func (h *holder) eraseAll(ctx context.Context) error {
-	due, err := h.deps.Store.OpenErasures(ctx, atOnce, Deleting)
+	due, err := h.deps.Store.OpenErasures(ctx, Selection{
+		In: []State{Deleting}, Without: waiting(h.paused), Limit: atOnce,
+	})
 	if err != nil {
 		return err
 	}
@@ -186,9 +217,6 @@ func (h *holder) eraseAll(ctx context.Context) error {
 	var counted []*Erasure
 	var stones []tombstone.Tombstone
 	for _, e := range due {
-		if time.Now().Before(h.paused[e.ID]) {
-			continue
-		}
 		found, err := h.deps.Tables.Count(ctx, e.Tombstones())
 		if err != nil {
 			fail(e, err)

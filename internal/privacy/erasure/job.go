@@ -19,8 +19,10 @@ import (
 type Store interface {
 	lease.Store
 
-	// OpenErasures returns up to limit erasures in one of the states, oldest first.
-	OpenErasures(ctx context.Context, limit int, in ...State) ([]*Erasure, error)
+	// OpenErasures returns the erasures that a selection names, oldest first.
+	OpenErasures(ctx context.Context, s Selection) ([]*Erasure, error)
+	// CountErasures says what there is to do in all.
+	CountErasures(ctx context.Context) (Standing, error)
 	// SaveErasure keeps how far an erasure got. One that is done is remembered by the
 	// audit in the same transaction, in which the row of a website or an organization
 	// goes too.
@@ -37,6 +39,20 @@ type Store interface {
 	DeletedOrganizations(ctx context.Context, by time.Time, limit int) ([]string, error)
 	// PruneSalts destroys the salts of the UTC days before that of first.
 	PruneSalts(ctx context.Context, first time.Time) error
+}
+
+// Selection names erasures that are not done.
+type Selection struct {
+	In      []State  // one of these; nil for all but Done
+	Without []string // ids that are left out
+	Limit   int      // how many at most
+}
+
+// Standing is how many erasures that are not done there are in a state, and when the oldest
+// of all was asked for; zero where there is none.
+type Standing struct {
+	Open   map[State]int
+	Oldest time.Time
 }
 
 // Tables is the analytics database.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/millrace/millrace/internal/platform/lease"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
@@ -60,15 +62,29 @@ func (*world) TakeLease(context.Context, string, string, lease.State) (bool, err
 }
 func (*world) PruneSalts(context.Context, time.Time) error { return nil }
 
-func (w *world) OpenErasures(_ context.Context, _ int, in ...State) (open []*Erasure, err error) {
+func (w *world) OpenErasures(_ context.Context, s Selection) (open []*Erasure, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(w.erasures)) {
-		if e := w.erasures[id]; slices.Contains(in, e.State) {
+		e := w.erasures[id]
+		if slices.Contains(s.In, e.State) && !slices.Contains(s.Without, id) && len(open) < s.Limit {
 			open = append(open, clone(e))
 		}
 	}
 	return open, nil
+}
+
+func (w *world) CountErasures(context.Context) (is Standing, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	is.Open = map[State]int{}
+	for _, e := range w.erasures {
+		is.Open[e.State]++
+		if is.Oldest.IsZero() || e.RequestedAt.Before(is.Oldest) {
+			is.Oldest = e.RequestedAt
+		}
+	}
+	return is, nil
 }
 
 func clone(e *Erasure) *Erasure {
@@ -322,6 +338,72 @@ func TestAnErasureWhoseRowsCannotBeCountedWaitsAlone(t *testing.T) {
 		if got := w.erasures[other.ID]; got.State != Deleting || got.Failures == 0 {
 			t.Errorf("the other one is %s after %d failures", got.State, got.Failures)
 		}
+	})
+}
+
+// Of a hundred and more that are not gone on with yet, or cannot be, nobody is kept waiting.
+func TestErasuresThatWaitHoldBackNoOthers(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, fail string
+		asked      time.Duration // when the last one is
+	}{
+		{"they settle", "", 20 * time.Second},
+		{"their links cannot be found", "links", 5 * time.Minute},
+		{"their rows cannot be counted", "count web_1", 5 * time.Minute},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.fail = tc.fail
+				for i := range 3 * atOnce {
+					e := newErasure(tombstone.Profile, "org_1", "web_1", w.begin, w.begin, audit.Actor{})
+					e.add(tombstone.Profile, []byte(strconv.Itoa(i)))
+					w.erasures[e.ID] = e
+				}
+				var last *Erasure
+				time.AfterFunc(tc.asked, func() {
+					last = newErasure(tombstone.Website, "org_1", "web_2", time.Now(), time.Now(), audit.Actor{})
+					_ = w.CreateErasure(t.Context(), audit.By{}, last)
+				})
+				w.runFor(t, tc.asked+time.Minute)
+				got := w.erasures[last.ID]
+				if got.State != Done {
+					t.Fatalf("it is %s a minute after it was asked for", got.State)
+				}
+				const soon = 5 * lookEvery // while others are tried again
+				buried, done := got.TombstonedAt.Sub(last.RequestedAt), got.DoneAt.Sub(got.TombstonedAt)
+				if settle := w.job().cfg.Settle; buried > soon || done > settle+soon {
+					t.Errorf("its tombstone is there after %s, and it is done %s later; want up to %s, and %s",
+						buried, done, soon, settle+soon)
+				}
+			})
+		})
+	}
+}
+
+// Who looks at the metrics sees all of them.
+func TestErasuresAreCountedBeyondThoseOfARound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.fail = "links"
+		for i := range 2 * atOnce {
+			e := newErasure(tombstone.Profile, "org_1", "web_1", w.begin, w.begin, audit.Actor{})
+			e.add(tombstone.Profile, []byte(strconv.Itoa(i)))
+			w.erasures[e.ID] = e
+		}
+		j := w.job()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _ = j.Run(ctx) }()
+		time.Sleep(10 * time.Second) //nolint:forbidigo // fake time
+		open := testutil.ToFloat64(j.metrics.open.WithLabelValues(string(Requested)))
+		if oldest := testutil.ToFloat64(j.metrics.oldest); open != 2*atOnce || oldest < 8 || oldest > 10 {
+			t.Errorf("%v are open, the oldest for %v seconds; want %d, and up to 10", open, oldest, 2*atOnce)
+		}
+		cancel()
+		synctest.Wait()
 	})
 }
 

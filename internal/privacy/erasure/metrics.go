@@ -39,14 +39,13 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 }
 
-func (m *metrics) standing(open []*Erasure, now time.Time) {
-	counts, oldest := map[State]int{}, 0.0
-	for _, e := range open {
-		counts[e.State]++
-		oldest = max(oldest, now.Sub(e.RequestedAt).Seconds())
-	}
+func (m *metrics) standing(is Standing, now time.Time) {
 	for _, s := range States[:len(States)-1] {
-		m.open.WithLabelValues(string(s)).Set(float64(counts[s]))
+		m.open.WithLabelValues(string(s)).Set(float64(is.Open[s]))
+	}
+	oldest := 0.0
+	if !is.Oldest.IsZero() {
+		oldest = max(0, now.Sub(is.Oldest).Seconds())
 	}
 	m.oldest.Set(oldest)
 }

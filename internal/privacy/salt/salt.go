@@ -35,6 +35,8 @@ const (
 	look = time.Hour
 	// timeout bounds one read.
 	timeout = 5 * time.Second
+	// again is how long a read that failed stands for those that would follow it.
+	again = time.Second
 	// retryAfter is what callers are told while a salt cannot be read.
 	retryAfter = 5 * time.Second
 )
@@ -48,8 +50,18 @@ type Salts struct {
 	log   *slog.Logger
 	now   func() time.Time
 
-	mu    sync.Mutex              // held while reading, so that a midnight costs one read
-	known atomic.Pointer[[]dated] // never changed, only replaced; newest day first
+	asking chan struct{}           // holds one while the store is asked, so that a midnight costs one read
+	failed failure                 // of whoever asks
+	mu     sync.Mutex              // held while known is replaced
+	known  atomic.Pointer[[]dated] // never changed, only replaced; newest day first
+}
+
+// failure is a read that failed. Where the store does not answer, each of those that wait would
+// take as long.
+type failure struct {
+	day   int64
+	err   error
+	until time.Time
 }
 
 // kept is yesterday, today and tomorrow: around midnight all are asked for.
@@ -65,7 +77,7 @@ func New(store Store, log *slog.Logger, now func() time.Time) *Salts {
 	if now == nil {
 		now = time.Now
 	}
-	return &Salts{store: store, log: log, now: now}
+	return &Salts{store: store, log: log, now: now, asking: make(chan struct{}, 1)}
 }
 
 // At returns the salt of the UTC day of t, or a ServiceUnavailable error when it
@@ -75,19 +87,33 @@ func (s *Salts) At(ctx context.Context, t time.Time) ([]byte, error) {
 	if salt := s.find(n); salt != nil {
 		return salt, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	select {
+	case s.asking <- struct{}{}:
+		defer func() { <-s.asking }()
+	case <-ctx.Done():
+		return nil, unavailable(ctx.Err())
+	}
 	if salt := s.find(n); salt != nil {
 		return salt, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	if s.failed.day == n && time.Now().Before(s.failed.until) {
+		return nil, unavailable(s.failed.err)
+	}
+	asked, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	salt, err := s.store.Salt(ctx, t.UTC())
+	salt, err := s.store.Salt(asked, t.UTC())
 	if err != nil {
-		return nil, &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: retryAfter, Err: err}
+		if ctx.Err() == nil {
+			s.failed = failure{n, err, time.Now().Add(again)}
+		}
+		return nil, unavailable(err)
 	}
 	s.add(dated{day: n, salt: salt})
 	return salt, nil
+}
+
+func unavailable(err error) error {
+	return &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: retryAfter, Err: err}
 }
 
 // Today returns the salt of this UTC day, or nil when it is not known yet: it asks
@@ -111,6 +137,8 @@ func (s *Salts) find(n int64) []byte {
 }
 
 func (s *Salts) add(d dated) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	known := []dated{d}
 	if old := s.known.Load(); old != nil {
 		known = append(known, *old...)

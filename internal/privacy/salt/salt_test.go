@@ -22,15 +22,20 @@ import (
 type fakeStore struct {
 	mu    sync.Mutex
 	down  bool
+	mute  bool // it says nothing
 	asked []string
 	kept  []string // what PruneSalts was called with, when it changed
 	now   func() time.Time
 }
 
-func (s *fakeStore) Salt(_ context.Context, day time.Time) ([]byte, error) {
+func (s *fakeStore) Salt(ctx context.Context, day time.Time) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = append(s.asked, fmt.Sprintf("at %s for %s", s.now().UTC().Format("02 15:04:05"), day.Format("02")))
+	if s.mute {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if s.down {
 		return nil, errors.New("connection refused")
 	}
@@ -196,4 +201,45 @@ func TestAMidnightCostsOneRead(t *testing.T) {
 	if len(store.asked) != 1 {
 		t.Errorf("%d reads: %v", len(store.asked), slices.Compact(store.asked))
 	}
+}
+
+// Nobody waits in line for a store that says nothing: what is asked at the same time fails
+// at the same time, and what is asked then fails at once, until it is tried again.
+func TestASilentStoreIsWaitedForOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := fakeStore{mute: true}
+		salts := newSalts(&store)
+		ask := func(patience time.Duration) (took time.Duration, err error) {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			begun := time.Now()
+			_, err = salts.At(ctx, begun)
+			return time.Since(begun), err
+		}
+		var callers sync.WaitGroup
+		for range 50 {
+			callers.Go(func() {
+				if took, err := ask(time.Minute); took > timeout || !apierr.Is(err, apierr.ServiceUnavailable) {
+					t.Errorf("%v after %s", err, took)
+				}
+			})
+		}
+		synctest.Wait()
+		if took, err := ask(time.Second); took > time.Second || !apierr.Is(err, apierr.ServiceUnavailable) {
+			t.Errorf("who waits for a second is told %v after %s", err, took)
+		}
+		callers.Wait()
+		if took, err := ask(time.Minute); took > 0 || !apierr.Is(err, apierr.ServiceUnavailable) {
+			t.Errorf("after them, %v after %s", err, took)
+		}
+		if len(store.asked) != 1 {
+			t.Errorf("reads: %v", store.asked)
+		}
+		store.mute = false
+		time.Sleep(again) //nolint:forbidigo // the clock of the bubble
+		if took, err := ask(time.Minute); took > 0 || err != nil {
+			t.Errorf("once it speaks, %v after %s", err, took)
+		}
+	})
 }

@@ -100,7 +100,7 @@ func (o *office) work() {
 		if err == nil && len(due) > 0 {
 			return errors.New("a website waits")
 		}
-		open, err := o.db.OpenErasures(ctx, 10)
+		open, err := o.db.OpenErasures(ctx, erasure.Selection{Limit: 10})
 		if err == nil && len(open) > 0 {
 			err = fmt.Errorf("erasure %+v is open", *open[0])
 		}

@@ -282,7 +282,7 @@ func (e *Eraser) Delete(ctx context.Context, stones []tombstone.Tombstone) error
 			}
 		}
 	}
-	for _, t := range erasable() {
+	for _, t := range usageFirst() {
 		for _, where := range conditions(t, stones, buried) {
 			if err := e.deleteFrom(ctx, t, where); err != nil {
 				return err
@@ -290,6 +290,16 @@ func (e *Eraser) Delete(ctx context.Context, stones []tombstone.Tombstone) error
 		}
 	}
 	return e.refill(ctx, stones)
+}
+
+// usageFirst lists the tables to delete from, first the one that keepUsage reads: once its rows
+// are gone nothing is kept again, also where the other deletions fail for longer than a token
+// is remembered.
+func usageFirst() []*schema.Table {
+	all := erasable()
+	i := slices.IndexFunc(all, func(t *schema.Table) bool { return t.Name == schema.Usage1d.Name })
+	usage := all[i]
+	return slices.Insert(slices.Delete(all, i, i+1), 0, usage)
 }
 
 func (e *Eraser) deleteFrom(ctx context.Context, t *schema.Table, where string) error {

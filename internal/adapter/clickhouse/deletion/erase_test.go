@@ -221,6 +221,30 @@ func TestAWebsiteLeavesNothingButItsOrganizationsUsage(t *testing.T) {
 	}
 }
 
+// A deletion of much may fail for longer than a table remembers tokens.
+func TestUsageIsKeptOnceHoweverLongTheDeletionFails(t *testing.T) {
+	t.Parallel()
+	cfg := stagetest.Migrated(t)
+	i, e := stagetest.OpenInserter(t, cfg), stagetest.Opened(t, NewEraser(cfg))
+	clickhousetest.Insert(t, i, "t",
+		clickhousetest.AnEvent("a", clickhousetest.From("web_1", "anna", "v1", clickhousetest.Received)),
+		clickhousetest.AnEvent("b", clickhousetest.From("web_1", "", "", clickhousetest.Received)))
+	stones := []tombstone.Tombstone{clickhousetest.Stone("web_1", tombstone.Website, "")}
+	clickhousetest.Run(t, cfg, "RENAME TABLE events TO events_away")
+	if err := e.Delete(t.Context(), stones); err == nil {
+		t.Fatal("nothing failed")
+	}
+	clickhousetest.Run(t, cfg, "ALTER TABLE usage_1d MODIFY SETTING non_replicated_deduplication_window = 0")
+	clickhousetest.Run(t, cfg, "RENAME TABLE events_away TO events")
+	if err := e.Delete(t.Context(), stones); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"org_1 2"}, clickhousetest.Column(t, cfg,
+		"concat(owner_id, ' ', toString(sum(events)))", "usage_1d GROUP BY owner_id")); diff != "" {
+		t.Errorf("usage (-want +got):\n%s", diff)
+	}
+}
+
 // told inserts identify calls, from which views make profiles, traits and aliases.
 func told(t *testing.T, cfg config.ClickHouse, events ...*record.Event) {
 	t.Helper()

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -19,6 +20,13 @@ func anErasure(id, organizationID, ownerID string, kind tombstone.Kind) *erasure
 		ID: id, OrganizationID: organizationID, OwnerID: ownerID, Kind: kind, Before: kept(Start), State: erasure.Requested,
 		Deleted: map[string]int64{}, By: somebody.Actor, RequestedAt: kept(Start),
 	}
+}
+
+func erasureIDs(all []*erasure.Erasure) (ids []string) {
+	for _, e := range all {
+		ids = append(ids, e.ID)
+	}
+	return ids
 }
 
 var erasureTests = map[string]func(*testing.T, *Fixture){
@@ -53,12 +61,10 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 		for n, in := range map[int][]erasure.State{
 			1: {erasure.Requested, erasure.Tombstoned}, 0: {erasure.Requested, erasure.Deleting},
 		} {
-			if open, err := s.OpenErasures(t.Context(), 10, in...); err != nil || len(open) != n {
+			open, err := s.OpenErasures(t.Context(), erasure.Selection{In: in, Limit: 10})
+			if err != nil || len(open) != n {
 				t.Errorf("%d are %v, %v", len(open), in, err)
 			}
-		}
-		if open, err := s.OpenErasures(t.Context(), 10); err != nil || len(open) != 1 {
-			t.Errorf("%d are open, %v", len(open), err)
 		}
 		e.State, e.DoneAt, e.Deleted, e.Failures = erasure.Done, kept(Start.Add(time.Minute)), map[string]int64{"events": 7},
 			0
@@ -74,7 +80,7 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		look()
-		if open, err := s.OpenErasures(t.Context(), 10); err != nil || len(open) != 0 {
+		if open, err := s.OpenErasures(t.Context(), erasure.Selection{Limit: 10}); err != nil || len(open) != 0 {
 			t.Errorf("%d are open, %v", len(open), err)
 		}
 		entries, err := s.AuditEntries(t.Context(), audit.Filter{OrganizationID: e.OrganizationID, ResourceID: e.ID})
@@ -83,6 +89,53 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 		}
 		if _, err := s.Erasure(t.Context(), "era_2"); !errors.Is(err, erasure.ErrNotFound) {
 			t.Errorf("Erasure() of none = %v", err)
+		}
+	},
+	"open erasures are selected, oldest first, and counted": func(t *testing.T, f *Fixture) {
+		s := f.Store()
+		if is, err := s.CountErasures(t.Context()); err != nil || len(is.Open) != 0 || !is.Oldest.IsZero() {
+			t.Errorf("of none there are %+v, %v", is, err)
+		}
+		for i, state := range []erasure.State{
+			erasure.Requested, erasure.Deleting, erasure.Requested, erasure.Tombstoned, erasure.Done,
+		} {
+			e := anErasure(fmt.Sprintf("era_%d", i), "org_1", "web_1", tombstone.Profile)
+			e.RequestedAt = kept(Start.Add(-time.Duration(i) * time.Minute))
+			if err := s.CreateErasure(t.Context(), somebody, e); err != nil {
+				t.Fatal(err)
+			}
+			e.State = state
+			if err := s.SaveErasure(t.Context(), e, Start); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, tc := range []struct {
+			selected erasure.Selection
+			want     []string
+		}{
+			{erasure.Selection{Limit: 10}, []string{"era_0", "era_1", "era_2", "era_3"}},
+			{erasure.Selection{Limit: 2}, []string{"era_0", "era_1"}},
+			{erasure.Selection{Limit: 2, Without: []string{"era_0", "era_2", "era_9'"}}, []string{"era_1", "era_3"}},
+			{
+				erasure.Selection{In: []erasure.State{erasure.Requested}, Without: []string{"era_0"}, Limit: 10},
+				[]string{"era_2"},
+			},
+		} {
+			open, err := s.OpenErasures(t.Context(), tc.selected)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, erasureIDs(open)); diff != "" {
+				t.Errorf("%+v (-want +got):\n%s", tc.selected, diff)
+			}
+		}
+		want := erasure.Standing{
+			Open:   map[erasure.State]int{erasure.Requested: 2, erasure.Tombstoned: 1, erasure.Deleting: 1},
+			Oldest: kept(Start.Add(-3 * time.Minute)),
+		}
+		is, err := s.CountErasures(t.Context())
+		if diff := cmp.Diff(want, is); err != nil || diff != "" {
+			t.Errorf("CountErasures(), %v (-want +got):\n%s", err, diff)
 		}
 	},
 	"erasures are listed by organization and owner, newest first": func(t *testing.T, f *Fixture) {
@@ -108,11 +161,7 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 			if err != nil {
 				t.Fatal(err)
 			}
-			var ids []string
-			for _, e := range found {
-				ids = append(ids, e.ID)
-			}
-			if diff := cmp.Diff(tc.want, ids); diff != "" {
+			if diff := cmp.Diff(tc.want, erasureIDs(found)); diff != "" {
 				t.Errorf("%+v (-want +got):\n%s", tc.filter, diff)
 			}
 		}
