@@ -66,6 +66,9 @@ func TestNoRequestThatIsMadeOfTheDocumentsIsAnsweredOtherwiseThanTheySay(t *test
 		t.Fatal(err)
 	}
 	for i, host := range []string{s.QueryURL, s.IngestURL} {
+		t.Run("what a rejection names at "+strings.TrimPrefix(host, "http://"), func(t *testing.T) {
+			credentialsAreToldOf(t, host, []string{"/v1/query", "/track"}[i])
+		})
 		doc := harness.Document(t, host)
 		operations := doc.Operations()
 		slices.Sort(operations)
@@ -285,4 +288,35 @@ func statusOf(status int, body []byte) error {
 // told is a request for a message.
 func told(r *apitest.Generated) string {
 	return fmt.Sprintf("%s %.500s %v\n%.2000q", r.Method, r.Target, r.Header, r.Body)
+}
+
+// credentialsAreToldOf follows what the 401 of a route names: RFC 9728 has the host tell there which
+// credentials it takes.
+func credentialsAreToldOf(t *testing.T, host, route string) {
+	t.Helper()
+	resp, err := http.Post(host+route, "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	challenge := resp.Header.Get("WWW-Authenticate")
+	address, found := strings.CutPrefix(challenge, `Bearer resource_metadata="`)
+	if resp.StatusCode != http.StatusUnauthorized || !found {
+		t.Fatalf("%d with WWW-Authenticate %s", resp.StatusCode, challenge)
+	}
+	told, err := http.Get(strings.TrimSuffix(address, `"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer told.Body.Close()
+	var metadata struct {
+		Resource string   `json:"resource"`
+		Methods  []string `json:"bearer_methods_supported"`
+	}
+	if err := json.NewDecoder(told.Body).Decode(&metadata); err != nil || told.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d, %v", address, told.StatusCode, err)
+	}
+	if metadata.Resource != host || !slices.Equal(metadata.Methods, []string{"header"}) {
+		t.Errorf("%s is about %+v, want %s with keys in a header", address, metadata, host)
+	}
 }

@@ -28,10 +28,6 @@ const (
 	headerRateReset     = "X-RateLimit-Reset" // Unix milliseconds
 )
 
-// challenge is the WWW-Authenticate header. The document in which RFC 9728 has a host say
-// how to sign in is not named, since no host serves one yet.
-const challenge = "Bearer"
-
 // fail answers a request with an error. It is the only place that writes an
 // error body, and the only one that logs what went wrong.
 func (k *kit) fail(rc *fasthttp.RequestCtx, err error) {
@@ -86,7 +82,7 @@ func (k *kit) reject(rc *fasthttp.RequestCtx, r *request, err error) {
 		h.Set(headerRateReset, strconv.FormatInt(f.Rate.Reset.UnixMilli(), 10))
 	}
 	if f.status == http.StatusUnauthorized {
-		h.Set(fiber.HeaderWWWAuthenticate, challenge)
+		h.Set(fiber.HeaderWWWAuthenticate, challenge(k.cfg.Site.PublicURL))
 	}
 	if k.cfg.Page != nil &&
 		k.cfg.Page(rc, Rejection{Code: f.row.Code, Message: f.message(k.cfg.Host), RequestID: r.ctx.id}) {

@@ -132,11 +132,12 @@ func TestTheSessionsCookieIsOnlyForThisHostAndNoScript(t *testing.T) {
 	}
 }
 
-func TestTheChallengeNamesNothingThatIsNotThere(t *testing.T) {
+func TestTheChallengeNamesThePublicAddress(t *testing.T) {
 	t.Parallel()
 	app := newApp(t, Config{Host: Query, Site: Site{PublicURL: api}})
 	Handle(app, "GET", "/closed", func(*fiber.Ctx) error { return apierr.New(apierr.AuthRequired) })
-	if got := do(t, app, http.MethodGet, "/closed", nil, "").header.Get("WWW-Authenticate"); got != "Bearer" {
-		t.Errorf("WWW-Authenticate: %s, want Bearer alone", got)
+	got := do(t, app, http.MethodGet, "/closed", nil, "").header.Get("WWW-Authenticate")
+	if want := `Bearer resource_metadata="` + api + `/.well-known/oauth-protected-resource"`; got != want {
+		t.Errorf("WWW-Authenticate: %s, want %s", got, want)
 	}
 }

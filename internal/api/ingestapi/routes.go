@@ -14,6 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ingest"
 	"github.com/millrace/millrace/internal/platform/admission"
+	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/web/tracker"
 )
 
@@ -105,6 +106,10 @@ var Routes = []Route{
 		Help: "Describes the host, as OpenAPI 3.1.", handle: (*handlers).openAPI,
 	},
 	{
+		Method: fiber.MethodGet, Path: httpkit.ResourceMetadataPath, Responses: plainResponse(fiber.MIMEApplicationJSON),
+		Help: "Says which credentials the host takes, as RFC 9728 has it.", handle: (*handlers).resourceMetadata,
+	},
+	{
 		Method: fiber.MethodGet, Path: "/tracker.js", Responses: plainResponse("text/javascript"),
 		Help: "The script for websites, by a name that stays.", handle: (*handlers).script,
 	},
@@ -132,6 +137,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 	h := &handlers{
 		intake: deps.Intake, clientIDs: cfg.ClientIDs, status: newStatus(deps.Services),
 		document: sync.OnceValues(func() ([]byte, error) { return Describe(cfg.Site.PublicURL, cfg.ClientIDs) }),
+		metadata: cfg.Site.ResourceMetadata([]string{string(auth.ScopeTrackEvents)}, "/openapi.json"),
 		scripts:  newScripts(tracker.Current(), tracker.Kept()),
 	}
 	for _, r := range Routes {
@@ -146,6 +152,7 @@ type handlers struct {
 	clientIDs []string
 	status    *status
 	document  func() ([]byte, error) // the host's description, made once
+	metadata  []byte
 	scripts   *scripts
 }
 
@@ -155,6 +162,14 @@ func (h *handlers) openAPI(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	return respondToAll(c, body)
+}
+
+// resourceMetadata says which credentials the host takes.
+func (h *handlers) resourceMetadata(c *fiber.Ctx) error { return respondToAll(c, h.metadata) }
+
+// respondToAll writes a JSON body that any page may read.
+func respondToAll(c *fiber.Ctx, body []byte) error {
 	if len(c.Response().Header.Peek(fiber.HeaderAccessControlAllowOrigin)) == 0 {
 		c.Set(fiber.HeaderAccessControlAllowOrigin, "*")
 	}

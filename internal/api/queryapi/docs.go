@@ -11,6 +11,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/rpc"
+	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/web/docs"
 )
 
@@ -48,7 +49,7 @@ func (f *file) serve(c *fiber.Ctx) error {
 type files map[string]*file
 
 // newFiles renders the reference of a table.
-func newFiles(doc *rpc.Document, resources []rpc.Resource) (files, error) {
+func newFiles(site *httpkit.Site, doc *rpc.Document, resources []rpc.Resource) (files, error) {
 	page, err := renderDocs(doc, resources)
 	if err != nil {
 		return nil, err
@@ -57,10 +58,12 @@ func newFiles(doc *rpc.Document, resources []rpc.Resource) (files, error) {
 	if err != nil {
 		return nil, err
 	}
+	metadata := site.ResourceMetadata(auth.AllScopes().Strings(), "/docs")
 	return files{
-		"/openapi.json":   newFile(fiber.MIMEApplicationJSON, doc.Text),
-		"/docs":           newFile(fiber.MIMETextHTMLCharsetUTF8, page),
-		"/docs/style.css": newFile("text/css; charset=utf-8", style),
+		"/openapi.json":              newFile(fiber.MIMEApplicationJSON, doc.Text),
+		"/docs":                      newFile(fiber.MIMETextHTMLCharsetUTF8, page),
+		"/docs/style.css":            newFile("text/css; charset=utf-8", style),
+		httpkit.ResourceMetadataPath: newFile(fiber.MIMEApplicationJSON, metadata),
 	}, nil
 }
 

@@ -116,6 +116,10 @@ var Routes = []Route{
 		Help: "Describes both hosts, as OpenAPI 3.1.", handle: (*handlers).file,
 	},
 	{
+		Method: fiber.MethodGet, Path: httpkit.ResourceMetadataPath, Public: true,
+		Help: "Says which credentials the host takes, as RFC 9728 has it.", handle: (*handlers).file,
+	},
+	{
 		Method: fiber.MethodGet, Path: "/docs", Public: true,
 		Help: "Tells people of the management operations.", handle: (*handlers).file,
 	},
@@ -177,7 +181,7 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 	if h.now == nil {
 		h.now = time.Now
 	}
-	if h.files, err = newFiles(doc, resources); err != nil {
+	if h.files, err = newFiles(&cfg.Site, doc, resources); err != nil {
 		return nil, err
 	}
 	for _, r := range Routes {
