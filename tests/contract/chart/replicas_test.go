@@ -51,8 +51,8 @@ func TestTheAutoscalerLooksAtProcessorTimeAndRequestsInFlight(t *testing.T) {
 			[]string{"cpu 80"},
 		},
 		{
-			"production", `{"edge": {"autoscaling": {"cpuPercent": 0, "inFlightMetric": "in_flight"}}}`, "millrace-edge", 3, 24,
-			[]string{"in_flight 400"},
+			"production", `{"edge": {"autoscaling": {"cpuPercent": 0, "inFlightMetric": "in_flight"}}}`,
+			"millrace-edge", 3, 24, []string{"in_flight 400"},
 		},
 	} {
 		objects := objectsWith(t, tt.file, tt.over)
@@ -96,7 +96,8 @@ func TestWhatHasSeveralPodsHasABudgetOfItsOwn(t *testing.T) {
 			for j := range workloads {
 				w := &workloads[j]
 				if selects(t, budget.Spec.Selector, w) != (w.name == budget.Name) {
-					t.Errorf("%s: the budget %s goes by %v, and %s has %v", file, budget.Name, budget.Spec.Selector, w.name, w.pod.Labels)
+					t.Errorf("%s: the budget %s goes by %v, and %s has %v",
+						file, budget.Name, budget.Spec.Selector, w.name, w.pod.Labels)
 				}
 			}
 		}

@@ -11,7 +11,8 @@ import (
 
 // A proxy that gives up before the host does answers for it, and says nothing of what
 // became of the events. The ingestion host takes 30 s at most and the wait for Kafka, 5 s;
-// the query host half an hour for an export. One that rejects or collects bodies keeps them from the host's own limits.
+// the query host half an hour for an export. One that rejects or collects bodies keeps them
+// from the host's own limits.
 func TestWaysInLetPassWhatTheHostsTake(t *testing.T) {
 	t.Parallel()
 	c, err := rendering.Load()
