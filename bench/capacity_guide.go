@@ -51,10 +51,23 @@ func (c *costs) fillGuide(file string) error {
 	var b bytes.Buffer
 	b.Write(before)
 	b.WriteString(guideBegin)
+	c.billion(&b)
 	c.table(&b)
 	b.WriteString(guideEnd)
 	b.Write(after)
 	return os.WriteFile(file, b.Bytes(), 0o644)
+}
+
+// billion is what a billion events cost at the high rate.
+func (c *costs) billion(b *bytes.Buffer) {
+	high := &c.runs[1]
+	fmt.Fprintf(b, "A billion events, sent at %.0f a second, took ([measured](../benchmarks/capacity.md)):\n\n"+
+		"| Core-hours of edge | Of sink | Of ClickHouse | Together | In Kafka, a replica | On disk, a replica |\n"+
+		"|--:|--:|--:|--:|--:|--:|\n|", high.report.RateReached)
+	for _, p := range processes[:4] {
+		fmt.Fprintf(b, " %.1f |", coreHours(high.perEvent(p.of)))
+	}
+	fmt.Fprintf(b, " %s | %s |\n\n", gigabytes(c.logBytes()*1e9), gigabytes(c.diskBytes()*1e9))
 }
 
 // table is what each rate needs.

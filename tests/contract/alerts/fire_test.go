@@ -26,6 +26,7 @@ func TestEachAlertFiresWhenItShouldAndOnlyThen(t *testing.T) {
 	var cases map[string]struct {
 		Fires, Quiet series
 		AfterRestart series `yaml:"after_restart"` // what is scraped when a process has done nothing yet
+		AlsoQuiet    series `yaml:"also_quiet"`
 	}
 	decode(t, "testdata/cases.yaml", &cases)
 	for _, a := range alertsOf(allRules(t)) {
@@ -40,8 +41,10 @@ func TestEachAlertFiresWhenItShouldAndOnlyThen(t *testing.T) {
 			if len(c.AfterRestart) > 0 {
 				checkFires(t, &a, c.AfterRestart)
 			}
-			if states := evaluate(t, &a, c.Quiet); slices.Contains(states, rules.StateFiring) {
-				t.Errorf("it fires although nothing is wrong: %v", states)
+			for _, scraped := range []series{c.Quiet, c.AlsoQuiet} {
+				if states := evaluate(t, &a, scraped); slices.Contains(states, rules.StateFiring) {
+					t.Errorf("it fires although nothing is wrong: %v", states)
+				}
 			}
 		})
 	}

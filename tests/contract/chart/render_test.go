@@ -16,14 +16,14 @@ import (
 	"github.com/millrace/millrace/tests/contract/chart/rendering"
 )
 
-// eachFile runs a test for each file of values.
+// eachFile runs a test for each file of values, and for those of the README.
 func eachFile(t *testing.T, body func(t *testing.T, name string, objects []unstructured.Unstructured)) {
 	t.Helper()
 	names, err := rendering.Names()
 	if err != nil || len(names) < 6 {
 		t.Fatalf("the files of values are %v, %v", names, err)
 	}
-	for _, name := range names {
+	for _, name := range append(names, rendering.Readme) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			body(t, name, objectsOf(t, name))
@@ -135,33 +135,56 @@ func workloadsOf(t *testing.T, objects []unstructured.Unstructured) []workload {
 
 func TestNotesSendTheFirstEventToServicesThatAreThere(t *testing.T) {
 	t.Parallel()
-	eachFile(t, func(t *testing.T, name string, objects []unstructured.Unstructured) {
-		r, err := rendering.RenderFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		services := map[string]bool{}
-		for _, o := range objects {
-			if o.GetKind() == "Service" {
-				services[o.GetName()] = true
+	const (
+		send = "/track?website_id=$WEBSITE_ID"
+		ask  = "/v1/query?website_id=$WEBSITE_ID"
+	)
+	for _, tt := range []struct {
+		name, file, over string
+		want             []string
+	}{
+		{"minimal", "minimal", `{}`, []string{send, ask}},
+		{"README", rendering.Readme, `{}`, []string{send, ask}},
+		{"production", "production", `{}`, []string{send, ask}},
+		{"external", "external", `{}`, []string{send, ask}},
+		{"air-gapped", "air-gapped", `{}`, []string{send, ask}},
+		{"everything", "everything", `{}`, []string{send, ask}},
+		{"standalone", "standalone", `{"edge": {"enabled": false}, "query": {"enabled": false}}`, []string{send, ask}},
+		{"no edge", "minimal", `{"edge": {"enabled": false}}`, []string{ask}},
+		{"no query host", "minimal", `{"query": {"enabled": false}}`, []string{send}},
+		{"sinks alone", "minimal", `{"edge": {"enabled": false}, "query": {"enabled": false}}`, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := releaseWith(t, tt.file, tt.over)
+			objects, err := rendering.Objects(r)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		forwards := 0
-		for line := range strings.Lines(r.Info.Notes) {
-			if _, rest, ok := strings.Cut(line, "port-forward service/"); ok {
-				forwards++
-				if service, _, _ := strings.Cut(rest, " "); !services[service] {
-					t.Errorf("the notes forward to %s; there are %v", service, slices.Sorted(maps.Keys(services)))
+			services := map[string]bool{}
+			for _, o := range objects {
+				if o.GetKind() == "Service" {
+					services[o.GetName()] = true
 				}
 			}
-		}
-		for _, want := range []string{"/track?website_id=$WEBSITE_ID", "/v1/query?website_id=$WEBSITE_ID", "API_KEY="} {
-			if !strings.Contains(r.Info.Notes, want) {
-				t.Errorf("the notes lack %q:\n%s", want, r.Info.Notes)
+			var sent []string
+			forwards := 0
+			for line := range strings.Lines(r.Info.Notes) {
+				if _, rest, ok := strings.Cut(line, "port-forward service/"); ok {
+					forwards++
+					if service, _, _ := strings.Cut(rest, " "); !services[service] {
+						t.Errorf("the notes forward to %s; there are %v", service, slices.Sorted(maps.Keys(services)))
+					}
+				}
+				for _, path := range []string{send, ask} {
+					if strings.Contains(line, path) {
+						sent = append(sent, path)
+					}
+				}
 			}
-		}
-		if forwards != 2 {
-			t.Errorf("the notes forward %d ports, want 2:\n%s", forwards, r.Info.Notes)
-		}
-	})
+			if !slices.Equal(sent, tt.want) || forwards != len(tt.want) || !strings.Contains(r.Info.Notes, "API_KEY=") {
+				t.Errorf("the notes forward %d ports and call %q, want %q:\n%s", forwards, sent, tt.want, r.Info.Notes)
+			}
+		})
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/release"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/millrace/millrace/tests/contract/chart/rendering"
@@ -33,6 +34,16 @@ func with(t *testing.T, name, over string) map[string]any {
 // objectsWith returns what the chart makes of ci/NAME.yaml with the values of a JSON text over it.
 func objectsWith(t *testing.T, name, over string) []unstructured.Unstructured {
 	t.Helper()
+	objects, err := rendering.Objects(releaseWith(t, name, over))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+// releaseWith renders ci/NAME.yaml with the values of a JSON text over it.
+func releaseWith(t *testing.T, name, over string) *release.Release {
+	t.Helper()
 	c, err := rendering.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -41,11 +52,7 @@ func objectsWith(t *testing.T, name, over string) []unstructured.Unstructured {
 	if err != nil {
 		t.Fatalf("%s: %v", over, err)
 	}
-	objects, err := rendering.Objects(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return objects
+	return r
 }
 
 func TestATypoIsRejectedByItsName(t *testing.T) {

@@ -3,13 +3,18 @@ package chart_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
 	"github.com/millrace/millrace/tests/contract/chart/rendering"
@@ -181,6 +186,72 @@ func TestTheRecipeScalesByTheLagThatPeopleArePagedFor(t *testing.T) {
 	expr := exprOf(t, objectsOf(t, "production"), "MillraceSinkLagHigh")
 	if !strings.Contains(expr, string(recipe[1])) {
 		t.Errorf("the recipe asks for %s, the alert for %s", recipe[1], expr)
+	}
+}
+
+// A ServiceMonitor names a Service by its labels, which names pods by theirs.
+func TestEveryDaemonsMetricsAreRead(t *testing.T) {
+	t.Parallel()
+	for file, interval := range map[string]string{"production": "15s", "everything": "30s"} {
+		objects := objectsOf(t, file)
+		at := slices.IndexFunc(objects, func(o unstructured.Unstructured) bool { return o.GetKind() == "ServiceMonitor" })
+		if at < 0 {
+			t.Fatalf("%s has no ServiceMonitor", file)
+		}
+		monitor := into[struct {
+			Spec struct {
+				Selector  metav1.LabelSelector `json:"selector"`
+				Endpoints []struct {
+					Port     string `json:"port"`
+					Path     string `json:"path"`
+					Interval string `json:"interval"`
+				} `json:"endpoints"`
+			} `json:"spec"`
+		}](t, &objects[at])
+		read := map[string]bool{}
+		for i := range objects {
+			chosen := labels.SelectorFromSet(monitor.Spec.Selector.MatchLabels).Matches(labels.Set(objects[i].GetLabels()))
+			if objects[i].GetKind() != "Service" || !chosen {
+				continue
+			}
+			service := into[corev1.Service](t, &objects[i])
+			for _, w := range workloadsOf(t, objects) {
+				ports := w.container().Ports
+				serves := slices.ContainsFunc(ports, func(p corev1.ContainerPort) bool {
+					return p.Name == service.Spec.Ports[0].TargetPort.String()
+				})
+				if serves && labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(w.pod.Labels)) {
+					read[w.container().Name] = true
+				}
+			}
+			if e := monitor.Spec.Endpoints; len(e) != 1 || e[0].Port != service.Spec.Ports[0].Name ||
+				e[0].Path != "/metrics" || e[0].Interval != interval {
+				t.Errorf("%s: %+v are read of the Service's %+v", file, e, service.Spec.Ports)
+			}
+		}
+		if got := slices.Sorted(maps.Keys(read)); !slices.Equal(got, []string{"edge", "query", "sink"}) {
+			t.Errorf("%s: the metrics of %q are read", file, got)
+		}
+	}
+}
+
+func TestEachDashboardIsInAConfigMapThatGrafanasSidecarFinds(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../../deploy/grafana/*.json")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("there are the dashboards %q, %v", files, err)
+	}
+	objects := objectsOf(t, "production")
+	for _, file := range files {
+		name := filepath.Base(file)
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := find(t, objects, "ConfigMap", "millrace-dashboard-"+strings.TrimSuffix(name, ".json"))
+		if got := into[corev1.ConfigMap](t, o); got.Labels["grafana_dashboard"] != "1" || got.Data[name] != string(want) {
+			t.Errorf("the ConfigMap %s has the labels %v, and %d bytes of %s", got.Name, got.Labels, len(got.Data[name]), name)
+		}
 	}
 }
 

@@ -11,25 +11,34 @@ import (
 
 // A proxy that gives up before the host does answers for it, and says nothing of what
 // became of the events. The ingestion host takes 30 s at most and the wait for Kafka, 5 s;
-// the query host half an hour for an export.
-func TestWaysInGiveUpAfterTheHosts(t *testing.T) {
+// the query host half an hour for an export. One that rejects or collects bodies keeps them
+// from the host's own limits.
+func TestWaysInLetPassWhatTheHostsTake(t *testing.T) {
 	t.Parallel()
 	c, err := rendering.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
 	const (
-		nginx   = `{"ingress": {"controller": "nginx", "edge": {"enabled": true, "hosts": ["in"]}, "query": {"enabled": true, "hosts": ["api"]}}}`
-		read    = "nginx.ingress.kubernetes.io/proxy-read-timeout"
-		alb     = "alb.ingress.kubernetes.io/load-balancer-attributes"
-		haproxy = "haproxy-ingress.github.io/timeout-server"
-		idle    = "idle_timeout.timeout_seconds="
+		nginx        = `{"ingress": {"controller": "nginx", "edge": {"enabled": true, "hosts": ["in"]}, "query": {"enabled": true, "hosts": ["api"]}}}`
+		read         = "nginx.ingress.kubernetes.io/proxy-read-timeout"
+		alb          = "alb.ingress.kubernetes.io/load-balancer-attributes"
+		haproxy      = "haproxy-ingress.github.io/timeout-server"
+		idle         = "idle_timeout.timeout_seconds="
+		nginxLimit   = "nginx.ingress.kubernetes.io/proxy-body-size"
+		haproxyLimit = "haproxy-ingress.github.io/proxy-body-size"
+		collect      = "nginx.ingress.kubernetes.io/proxy-request-buffering"
+		again        = "nginx.ingress.kubernetes.io/proxy-next-upstream"
 	)
 	controlled := func(by, more string) string {
 		return strings.TrimSuffix(strings.Replace(nginx, `"nginx"`, `"`+by+`"`, 1), "}") + more + "}"
 	}
 	for _, tt := range []struct{ over, annotation, edge, query string }{
 		{nginx, read, "40", "1805"},
+		{nginx, nginxLimit, "64m", "64m"}, // so that the host answers one above 2 MB
+		{nginx, collect, "off", "off"},
+		{nginx, again, "off", "off"},
+		{controlled("haproxy", ""), haproxyLimit, "64m", "64m"},
 		{
 			controlled("nginx", `, "config": {"ingest": {"deadline": "20s"}, "query": {"export": {"deadline": "1h"}}}`),
 			read, "55", "3605",

@@ -27,8 +27,13 @@ func TestMain(m *testing.M) { harness.MainBeside(m, 2) }
 func TestWhatTheChartRendersTakesAnEventAndAnswersForIt(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
-	manifests := rendering(t, "production")
-	deploy(t, manifests, newCluster(t, services.Own(t, services.KindKubernetes)), plain(t))
+	for _, values := range []string{"production", "README"} { // the latter is what the chart's README tells to begin with
+		t.Run(values, func(t *testing.T) {
+			t.Parallel()
+			manifests := rendering(t, values)
+			deploy(t, manifests, newCluster(t, services.Own(t, services.KindKubernetes)), plain(t))
+		})
+	}
 }
 
 func leaveOutWhenShort(t *testing.T) {
@@ -93,7 +98,7 @@ func plain(t *testing.T) machine {
 // reached returns the settings of a broker and of one ClickHouse without users.
 func reached(kafka config.Kafka, clickhouse config.ClickHouse) map[string]string {
 	return map[string]string{
-		"KAFKA_BROKERS": kafka.Brokers[0], "KAFKA_TOPIC_PREFIX": kafka.TopicPrefix,
+		"KAFKA_BROKERS": kafka.Brokers[0], "KAFKA_TOPIC_PREFIX": kafka.TopicPrefix, "SINK_GROUP": kafka.TopicPrefix + "sink",
 		"KAFKA_PARTITIONS": strconv.Itoa(kafka.Partitions), "KAFKA_REPLICATION": "1",
 		"CLICKHOUSE_ADDR": clickhouse.Addr[0], "CLICKHOUSE_DATABASE": clickhouse.Database, "CLICKHOUSE_USER": clickhouse.User,
 		"CLICKHOUSE_PASSWORD": "",

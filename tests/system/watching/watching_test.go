@@ -15,11 +15,11 @@ func TestTheProductCanBeWatched(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out under -short: runs programs against real servers")
 	}
-	spans := newCollector(t)
+	spans, links := newCollector(t), testkit.FreeAddr(t)
 	s := harness.New(t, harness.Split, harness.Options{Settings: map[string]string{
 		"PROBE_INTERVAL": "1s", "SINK_RECONCILE_INTERVAL": "1s", "TRACE_ENDPOINT": spans.url, "TRACE_RATIO": "0",
 		"PROXY_TRUSTED": "127.0.0.1", // whose traceparent counts
-		"LINK_LISTEN":   testkit.FreeAddr(t),
+		"LINK_LISTEN":   links,
 	}})
 	t.Run("what takes its time", func(t *testing.T) { // spans are sent every five seconds, probes every second
 		for name, look := range map[string]func(*testing.T){
@@ -34,5 +34,5 @@ func TestTheProductCanBeWatched(t *testing.T) {
 		}
 	})
 	t.Run("the probe is nobody's", func(t *testing.T) { isApart(t, s) })
-	t.Run("what is asked for is exported", func(t *testing.T) { exportsAll(t, s) })
+	t.Run("what is asked for is exported", func(t *testing.T) { exportsAll(t, s, links) })
 }

@@ -1,5 +1,5 @@
 // Command render prints the manifests of the chart for one of its files of values,
-// hooks included: `go run ./render production`.
+// hooks included: `go run ./render production`. README is what its README says.
 package main
 
 import (

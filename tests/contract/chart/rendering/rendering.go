@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"helm.sh/helm/v3/pkg/action"
@@ -53,6 +54,49 @@ func Load() (*chart.Chart, error) {
 	return loader.LoadDir(dir)
 }
 
+// Earlier reads a chart of an earlier commit, from which releases are upgraded. It was packed by
+//
+//	git archive --prefix=millrace/ COMMIT:deploy/helm/millrace | gzip -9n
+//
+// and the next one to take is that of the last release.
+func Earlier() (*chart.Chart, error) {
+	root, err := Root()
+	if err != nil {
+		return nil, err
+	}
+	return loader.LoadFile(filepath.Join(root, "tests", "contract", "chart", "testdata", "earlier.tgz"))
+}
+
+// EarlierValues reads a file of values of the earlier chart, by its name in ci/.
+func EarlierValues(c *chart.Chart, name string) (map[string]any, error) {
+	for _, f := range c.Files {
+		if f.Name == "ci/"+name+".yaml" {
+			return chartutil.ReadValues(f.Data)
+		}
+	}
+	return nil, fmt.Errorf("the earlier chart has no values %s", name)
+}
+
+// KubeVersion returns which Kubernetes everything is rendered for: that of the API server into which tests install
+// it, tools/kubeapi. Its version is that of the chart tests' own libraries, so that both are compiled once.
+func KubeVersion() (*chartutil.KubeVersion, error) {
+	root, err := Root()
+	if err != nil {
+		return nil, err
+	}
+	mod, err := os.ReadFile(filepath.Join(root, "tools", "kubeapi", "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	named := kubernetes.FindSubmatch(mod)
+	if named == nil {
+		return nil, errors.New("tools/kubeapi/go.mod names no version of Kubernetes")
+	}
+	return chartutil.ParseKubeVersion(string(named[1]))
+}
+
+var kubernetes = regexp.MustCompile(`k8s\.io/kubernetes (v[0-9.]+)`)
+
 // Names returns the names of the files of values in ci/, without .yaml.
 func Names() ([]string, error) {
 	dir, err := Folder()
@@ -66,13 +110,28 @@ func Names() ([]string, error) {
 	return files, err
 }
 
-// Values reads a file of values, by its name in ci/.
+// Readme is the name of the values that the chart's README tells to begin with.
+const Readme = "README"
+
+// Values reads a file of values, by its name in ci/, or those of the README.
 func Values(name string) (map[string]any, error) {
 	dir, err := Folder()
 	if err != nil {
 		return nil, err
 	}
-	return chartutil.ReadValuesFile(filepath.Join(dir, "ci", name+".yaml"))
+	if name != Readme {
+		return chartutil.ReadValuesFile(filepath.Join(dir, "ci", name+".yaml"))
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		return nil, err
+	}
+	_, rest, found := strings.Cut(string(text), "\n```yaml\n")
+	block, _, ends := strings.Cut(rest, "\n```\n")
+	if !found || !ends {
+		return nil, errors.New("the chart's README has no block of values")
+	}
+	return chartutil.ReadValues([]byte(block))
 }
 
 // Render renders the chart with values over its own.
@@ -80,11 +139,14 @@ func Render(c *chart.Chart, values map[string]any) (*release.Release, error) {
 	install := action.NewInstall(&action.Configuration{Log: func(string, ...any) {}})
 	install.ReleaseName, install.Namespace = Release, Namespace
 	install.DryRun, install.ClientOnly = true, true
-	install.KubeVersion = &chartutil.KubeVersion{Version: "v1.34.2", Major: "1", Minor: "34"}
+	var err error
+	if install.KubeVersion, err = KubeVersion(); err != nil {
+		return nil, err
+	}
 	return install.Run(c, values)
 }
 
-// RenderFile renders a file of values, by its name in ci/.
+// RenderFile renders a file of values, by its name in ci/, or those of the README.
 func RenderFile(name string) (*release.Release, error) {
 	c, err := Load()
 	if err != nil {
