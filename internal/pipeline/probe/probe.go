@@ -67,8 +67,11 @@ type Probe struct {
 
 // New returns a Probe that does nothing before Run.
 func New(cfg Config, deps Deps) *Probe {
-	p := &Probe{
-		cfg: cfg, deps: deps, lease: lease.New("probe", deps.Leases, deps.Log), client: http.Client{Timeout: callTime},
+	p := &Probe{cfg: cfg, deps: deps, lease: lease.New("probe", deps.Leases, deps.Log)}
+	p.client = http.Client{
+		Timeout: callTime,
+		// The key is for the two hosts that are set, and a response from elsewhere proves nothing of them.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	p.metrics = newMetrics(deps.Metrics, p.lease.Held, p.last)
 	return p

@@ -31,6 +31,7 @@ func (h *hosts) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.sent.Add(1)
 	}
 	if status != 0 {
+		w.Header().Set("Location", "/elsewhere")
 		http.Error(w, "no", status)
 		return
 	}
@@ -75,6 +76,7 @@ func TestAProbeSaysAtWhichStepItFailed(t *testing.T) {
 		{"the query host is away", &hosts{query: 503}, nil, notAsked, "asking for events: 503", false},
 		{"the query host cannot count", &hosts{garbles: true}, nil, notAsked, "could not count", false},
 		{"the edge refuses", &hosts{ingest: 503}, nil, notSent, "sending an event: 503", false},
+		{"the edge sends elsewhere", &hosts{ingest: 307}, nil, notSent, "sending an event: 307", false},
 		{"the key is refused", &hosts{ingest: 401}, nil, notSent, "the probe's key is rejected", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
