@@ -64,10 +64,7 @@ has too is left out, since Kubernetes merges the list by name, and what the comp
 
 {{- define "millrace.podMetadata" -}}
 labels:
-  {{- include "millrace.labels" . | nindent 2 }}
-  {{- with .values.podLabels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "millrace.labels" (dict "root" .root "component" .component "labels" .values.podLabels) | nindent 2 }}
 {{- $annotations := merge (dict) .values.podAnnotations .root.Values.commonAnnotations }}
 {{- with $annotations }}
 annotations:
