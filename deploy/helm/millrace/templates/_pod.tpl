@@ -26,8 +26,13 @@
 {{- define "millrace.runtimeEnv" -}}
 {{- $limits := default (dict) .resources.limits -}}
 {{- with $limits.memory }}
+{{- $bytes := include "millrace.bytes" . | int64 }}
+{{- if and (eq $.container "standalone") (not (dig "clickhouse" "addr" "" $.root.Values.config)) }}
+{{- /* The embedded ClickHouse is a process of its own, and takes half of what there is, and 4 GiB at most. */}}
+{{- $bytes = sub $bytes (min (div $bytes 2) 4294967296) }}
+{{- end }}
 - name: GOMEMLIMIT
-  value: {{ div (mul (include "millrace.bytes" . | int64) $.root.Values.goMemoryPercent) 100 | quote }}
+  value: {{ div (mul $bytes $.root.Values.goMemoryPercent) 100 | quote }}
 {{- end }}
 {{- if $limits.cpu }}
 - name: GOMAXPROCS
