@@ -70,7 +70,7 @@ func New(cfg Config, deps Deps) *Probe {
 	p := &Probe{
 		cfg: cfg, deps: deps, lease: lease.New("probe", deps.Leases, deps.Log), client: http.Client{Timeout: callTime},
 	}
-	p.metrics = newMetrics(deps.Metrics, p.lease.Held, p.last)
+	p.metrics = newMetrics(deps.Metrics, cfg.Interval, p.lease.Held, p.last)
 	return p
 }
 

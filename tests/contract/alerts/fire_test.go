@@ -25,6 +25,7 @@ func TestEachAlertFiresWhenItShouldAndOnlyThen(t *testing.T) {
 	t.Parallel()
 	var cases map[string]struct {
 		Fires, Quiet series
+		AlsoQuiet    series `yaml:"also_quiet"`
 		AfterRestart series `yaml:"after_restart"` // what is scraped when a process has done nothing yet
 	}
 	decode(t, "testdata/cases.yaml", &cases)
@@ -40,8 +41,13 @@ func TestEachAlertFiresWhenItShouldAndOnlyThen(t *testing.T) {
 			if len(c.AfterRestart) > 0 {
 				checkFires(t, &a, c.AfterRestart)
 			}
-			if states := evaluate(t, &a, c.Quiet); slices.Contains(states, rules.StateFiring) {
-				t.Errorf("it fires although nothing is wrong: %v", states)
+			for _, quiet := range []series{c.Quiet, c.AlsoQuiet} {
+				if len(quiet) == 0 {
+					continue
+				}
+				if states := evaluate(t, &a, quiet); slices.Contains(states, rules.StateFiring) {
+					t.Errorf("it fires although nothing is wrong: %v", states)
+				}
 			}
 		})
 	}
