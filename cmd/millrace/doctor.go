@@ -17,7 +17,7 @@ import (
 
 // doctorFlags are the flags of `millrace doctor`.
 type doctorFlags struct {
-	roles []string
+	roles rolesFlag
 	all   bool
 	json  bool
 }
@@ -42,10 +42,7 @@ when something does.`,
   millrace doctor --json | jq '.findings[] | select(.level != "ok")'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			report, err := f.look(cmd)
-			if err != nil {
-				return err
-			}
+			report := f.look(cmd)
 			if err := f.print(cmd.OutOrStdout(), report); err != nil {
 				return err
 			}
@@ -56,29 +53,49 @@ when something does.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.roles, "role", nil,
+	flags.Var(&f.roles, "role",
 		"only what this `DAEMON` needs: ingest-edge, sink or query; may be given more than once")
 	flags.BoolVar(&f.all, "all", false, "also tell what is in order")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object with all findings")
 	return cmd
 }
 
-// look runs the doctor; settings that cannot be used are all there is to tell.
-func (f *doctorFlags) look(cmd *cobra.Command) (*doctor.Report, error) {
-	o := doctor.Options{}
-	for _, r := range f.roles {
-		if !slices.Contains(doctor.Roles, doctor.Role(r)) {
-			return nil, fmt.Errorf("--role: %q is no daemon; they are ingest-edge, sink and query", r)
+// rolesFlag is the value of --role.
+type rolesFlag []doctor.Role
+
+// Set adds daemons.
+func (r *rolesFlag) Set(text string) error {
+	for name := range strings.SplitSeq(text, ",") {
+		if !slices.Contains(doctor.Roles, doctor.Role(name)) {
+			return fmt.Errorf("%q is no daemon; they are ingest-edge, sink and query", name)
 		}
-		o.Roles = append(o.Roles, doctor.Role(r))
+		*r = append(*r, doctor.Role(name))
 	}
+	return nil
+}
+
+// String returns them as they are given.
+func (r *rolesFlag) String() string {
+	var names []string
+	for _, role := range *r {
+		names = append(names, string(role))
+	}
+	return strings.Join(names, ",")
+}
+
+// Type is what help calls it.
+func (*rolesFlag) Type() string { return "daemon" }
+
+// look runs the doctor; settings that cannot be used are all there is to tell.
+func (f *doctorFlags) look(cmd *cobra.Command) *doctor.Report {
+	o := doctor.Options{Roles: f.roles}
 	s, _, err := settingsOf(cmd)
 	if err != nil && !errors.Is(err, errShown) {
-		return unusable(err), nil
+		return unusable(err)
 	}
 	o.Embedded = embedded(&s)
 	o.Settings = standalone.Local(s)
-	return doctor.Run(cmd.Context(), o), nil
+	return doctor.Run(cmd.Context(), o)
 }
 
 // embedded reports whether standalone mode would bring a backend along.

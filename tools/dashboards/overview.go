@@ -9,13 +9,16 @@ var overview = board{
 				title: "Failing share by objective", about: "What is asked and fails its objective, over an hour; the budget of " +
 					"30 days is 0.1 % for availability and 1 % for the others.",
 				unit: share, kind: bars, warn: 0.001, page: 0.01,
-				queries: []q{{"millrace:slo_error_ratio:rate1h", "{{slo}}"}},
+				queries: []q{{"millrace:slo_error_ratio:rate1h", "{{namespace}} {{slo}}"}},
 			},
 			{
-				title:   "Error budget left, 3 days",
-				about:   "How much of three days' budget is left. Below zero more has failed than three days may have.",
-				unit:    share,
-				queries: []q{{"1 - millrace:slo_error_ratio:rate3d / on (slo) millrace:slo_error_budget", "{{slo}}"}},
+				title: "Error budget left, 3 days",
+				about: "How much of three days' budget is left. Below zero more has failed than three days may have.",
+				unit:  share,
+				// Several installations have recorded both, each in its namespace.
+				queries: []q{
+					{"1 - millrace:slo_error_ratio:rate3d / on (namespace, slo) millrace:slo_error_budget", "{{namespace}} {{slo}}"},
+				},
 			},
 			{
 				title: "Alerts that fire", about: "Alerts of deploy/prometheus by severity.", unit: count, kind: number, warn: 1,

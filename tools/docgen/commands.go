@@ -15,8 +15,8 @@ import (
 // buildTime bounds the building of the command and its responses.
 const buildTime = 5 * time.Minute
 
-// subcommand finds the names below "Available Commands:" in a help text.
-var subcommand = regexp.MustCompile(`(?m)^  ([a-z][a-z-]*) {2,}\S`)
+// subcommand finds the names below "Available Commands:" in a help text. Behind the longest stands one space.
+var subcommand = regexp.MustCompile(`(?m)^  ([a-z][a-z-]*) +\S`)
 
 // commandsPage asks the built command itself, so that the page is what a user
 // reads on the terminal.

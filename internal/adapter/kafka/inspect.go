@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/millrace/millrace/internal/platform/config"
 )
@@ -71,13 +72,7 @@ type FoundTopic struct {
 func Inspect(ctx context.Context, cfg config.Kafka, groups ...string) (Cluster, error) {
 	c := Cluster{Topics: map[string]FoundTopic{}, Groups: map[string]Permissions{}}
 	err := withAdminClient(ctx, cfg, func(ctx context.Context, client *kgo.Client) error {
-		adm := kadm.NewClient(client)
-		if versions, err := adm.ApiVersions(ctx); err == nil {
-			for _, v := range versions {
-				c.Version = v.VersionGuess()
-				break
-			}
-		}
+		c.readVersion(ctx, client)
 		if err := c.readTopics(ctx, cfg, client); err != nil {
 			return fmt.Errorf("asking for topics at %s: %w", strings.Join(cfg.Brokers, ", "), err)
 		}
@@ -87,6 +82,15 @@ func Inspect(ctx context.Context, cfg config.Kafka, groups ...string) (Cluster, 
 		return c.readGroups(ctx, client, groups)
 	})
 	return c, err
+}
+
+// readVersion asks whoever answers: of all brokers, one that is gone would take the time of the other questions.
+func (c *Cluster) readVersion(ctx context.Context, client *kgo.Client) {
+	req := kmsg.NewPtrApiVersionsRequest()
+	req.ClientSoftwareName, req.ClientSoftwareVersion = "millrace", "inspect"
+	if response, err := req.RequestWith(ctx, client); err == nil && response.ErrorCode == 0 {
+		c.Version = kversion.FromApiVersionsResponse(response).VersionGuess()
+	}
 }
 
 // readTopics asks for every topic by name: one that the user may not see is then

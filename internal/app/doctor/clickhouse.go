@@ -20,12 +20,15 @@ func lookAtClickHouse(ctx context.Context, o *Options, n *notebook) {
 	if !o.has(Sink, Query) {
 		return
 	}
-	cfg := o.Settings.ClickHouse
 	const away = "sinks wait and queries are answered 503; what is accepted stays in Kafka for as long as its retention"
-	if !n.dials(ctx, "clickhouse.reach", "clickhouse.addr", cfg.Addr, away,
-		"start the servers, or correct clickhouse.addr (the native protocol's port, 9000)") {
+	reached := n.dials(ctx, "clickhouse.reach", "clickhouse.addr", o.Settings.ClickHouse.Addr, away,
+		"start the servers, or correct clickhouse.addr (the native protocol's port, 9000)")
+	if len(reached) == 0 {
 		return
 	}
+	through := *o // one that is silent would take the time in which others tell
+	through.Settings.ClickHouse.Addr = reached
+	cfg := through.Settings.ClickHouse
 	asked := o.Now()
 	server, err := inspect.ReadServer(ctx, cfg)
 	if err != nil {
@@ -37,10 +40,10 @@ func lookAtClickHouse(ctx context.Context, o *Options, n *notebook) {
 	n.ok("clickhouse.reach", fmt.Sprintf("%s: ClickHouse %s", strings.Join(cfg.Addr, ", "), server.Version))
 	n.clocks("clock.clickhouse", "ClickHouse", server.Clock, asked, answered)
 	n.disks(server.Disks)
-	n.rights(ctx, o)
-	if n.clickhouseSchema(ctx, o) {
-		n.exactness(ctx, o)
-		n.crowds(ctx, o)
+	n.rights(ctx, &through)
+	if n.clickhouseSchema(ctx, &through) {
+		n.crowds(ctx, &through)
+		n.exactness(ctx, o) // what it promises is of all servers
 	}
 }
 

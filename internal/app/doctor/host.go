@@ -27,7 +27,7 @@ func lookAtFiles(_ context.Context, o *Options, n *notebook) {
 				continue
 			}
 			files++
-			level, problem := fileProblem(path, strings.Contains(f.Key, ".tls."), o.Now())
+			level, problem := fileProblem(f.Key, path, o.Now())
 			if level != OK {
 				n.findings = append(n.findings, Finding{
 					"files", level, f.Key + ": " + problem,

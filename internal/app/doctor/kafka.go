@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/millrace/millrace/internal/adapter/kafka"
@@ -18,21 +19,25 @@ import (
 // lookAtKafka finds out whether brokers answer, where they say they are, and what
 // topics they have.
 func lookAtKafka(ctx context.Context, o *Options, n *notebook) {
-	cfg := o.Settings.Kafka
-	if !n.dials(ctx, "kafka.reach", "kafka.brokers", cfg.Brokers,
-		"nothing is accepted and nothing stored without Kafka", "start the brokers, or correct kafka.brokers") {
+	reached := n.dials(ctx, "kafka.reach", "kafka.brokers", o.Settings.Kafka.Brokers,
+		"nothing is accepted and nothing stored without Kafka", "start the brokers, or correct kafka.brokers")
+	if len(reached) == 0 {
 		return
 	}
+	through := *o // one that is silent would take the time in which others tell
+	through.Settings.Kafka.Brokers, o = reached, &through
 	group := o.Settings.Sink.Group
-	found, err := kafka.Inspect(ctx, cfg, group, kafka.BackfillGroup(group), kafka.WebGroup(group),
+	found, err := kafka.Inspect(ctx, o.Settings.Kafka, group, kafka.BackfillGroup(group), kafka.WebGroup(group),
 		kafka.ClickGroup(group), kafka.ExposureGroup(group))
+	if len(found.Brokers) > 0 { // also when somebody whom they named has taken all the time
+		n.advertised(context.WithoutCancel(ctx), &found)
+	}
 	if err != nil {
-		n.kafkaRejects(err)
+		n.kafkaRejects(&found, err)
 		return
 	}
 	n.ok("kafka.reach", fmt.Sprintf("%s: %d brokers, Kafka %s",
-		strings.Join(cfg.Brokers, ", "), len(found.Brokers), strings.TrimPrefix(found.Version, "v")))
-	n.advertised(ctx, &found)
+		strings.Join(reached, ", "), len(found.Brokers), strings.TrimPrefix(found.Version, "v")))
 	n.topics(o, &found)
 	n.permissions(o, &found)
 	n.newest(ctx, o)
@@ -42,7 +47,7 @@ func lookAtKafka(ctx context.Context, o *Options, n *notebook) {
 // broker responds in its place.
 func (n *notebook) advertised(ctx context.Context, found *kafka.Cluster) {
 	var silent []string
-	for addr, cause := range unreachable(ctx, found.Brokers) {
+	for addr, cause := range unreachable(ctx, found.Brokers, overTCP) {
 		silent = append(silent, fmt.Sprintf("%s (%s; leads %d partitions)", addr, cause, found.Leads[addr]))
 	}
 	if slices.Sort(silent); len(silent) > 0 {
@@ -53,10 +58,16 @@ func (n *notebook) advertised(ctx context.Context, found *kafka.Cluster) {
 	}
 }
 
-func (n *notebook) kafkaRejects(err error) {
+func (n *notebook) kafkaRejects(found *kafka.Cluster, err error) {
 	if _, missing := errors.AsType[*fs.PathError](err); missing || strings.Contains(err.Error(), "PEM") {
 		n.fail("kafka.reach", "a file for the connections to Kafka cannot be used: "+err.Error(),
 			"no daemon starts", "correct kafka.tls.*, or the file and its permissions")
+		return
+	}
+	if len(found.Brokers) > 0 {
+		n.fail("kafka.reach", "brokers name each other, and do not answer all that they are asked: "+err.Error(),
+			"how topics are, and what the user may do, is not known",
+			"make every broker answer at the address that it advertises, then ask again; their logs say what they reject")
 		return
 	}
 	n.fail("kafka.reach", "brokers take connections and do not answer as Kafka does: "+err.Error(),
@@ -163,36 +174,57 @@ func (n *notebook) newest(ctx context.Context, o *Options) {
 	}
 }
 
-// dials reports whether any of the addresses takes connections.
-func (n *notebook) dials(ctx context.Context, check, setting string, addrs []string, why, do string) bool {
+// dials returns those of the addresses that take connections.
+func (n *notebook) dials(
+	ctx context.Context, check, setting string, addrs []string, why, do string,
+) (reached []string) {
 	var rejected []string
-	for addr, cause := range unreachable(ctx, addrs) {
-		rejected = append(rejected, addr+" ("+cause+")")
+	silent := unreachable(ctx, addrs, overTCP)
+	for _, addr := range addrs {
+		if cause, ok := silent[addr]; ok {
+			rejected = append(rejected, addr+" ("+cause+")")
+			continue
+		}
+		reached = append(reached, addr)
 	}
 	slices.Sort(rejected)
 	what := fmt.Sprintf("of %s, these do not answer: %s", setting, strings.Join(rejected, ", "))
 	switch {
 	case len(rejected) == 0:
-		return true
-	case len(rejected) < len(addrs):
+	case len(reached) > 0:
 		n.warn(check, what, "as long as the others do, this is bridged", do)
-		return true
+	default:
+		n.fail(check, what, why, do)
 	}
-	n.fail(check, what, why, do)
-	return false
+	return reached
 }
 
-// unreachable returns the addresses that take no connection, and why.
-func unreachable(ctx context.Context, addrs []string) map[string]string {
+// dial connects to an address, or says why not.
+type dial func(ctx context.Context, addr string) (net.Conn, error)
+
+func overTCP(ctx context.Context, addr string) (net.Conn, error) {
+	return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", addr)
+}
+
+// unreachable returns the addresses that take no connection, and why. They are tried side by side: a machine
+// that is gone says nothing, and a few of those would leave no time for the others.
+func unreachable(ctx context.Context, addrs []string, connect dial) map[string]string {
+	var mu sync.Mutex
+	var all sync.WaitGroup
 	rejected := map[string]string{}
 	for _, addr := range addrs {
-		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", addr)
-		if err != nil {
+		all.Go(func() {
+			conn, err := connect(ctx, addr)
+			if err == nil {
+				conn.Close()
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
 			rejected[addr] = reason(err)
-			continue
-		}
-		conn.Close()
+		})
 	}
+	all.Wait()
 	return rejected
 }
 

@@ -22,8 +22,14 @@ type metrics struct {
 	success  prometheus.Gauge
 }
 
-func newMetrics(reg prometheus.Registerer, held func() bool, last func() time.Duration) metrics {
+func newMetrics(
+	reg prometheus.Registerer, interval time.Duration, held func() bool, last func() time.Duration,
+) metrics {
 	f := promauto.With(reg)
+	f.NewGauge(prometheus.GaugeOpts{
+		Name: "millrace_probe_interval_seconds",
+		Help: "How often an event is sent, probe.interval; the alerts on the probe wait for longer than that.",
+	}).Set(interval.Seconds())
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_probe_active",
 		Help: "1 on the process that probes; one process of all does, while probe.interval is not 0.",

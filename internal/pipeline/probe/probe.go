@@ -73,7 +73,7 @@ func New(cfg Config, deps Deps) *Probe {
 		// The key is for the two hosts that are set, and a response from elsewhere proves nothing of them.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	p.metrics = newMetrics(deps.Metrics, p.lease.Held, p.last)
+	p.metrics = newMetrics(deps.Metrics, cfg.Interval, p.lease.Held, p.last)
 	return p
 }
 

@@ -74,11 +74,26 @@ func TestDashboardsAskForTheChosenNamespaces(t *testing.T) {
 					if s, ok := n.(*parser.VectorSelector); ok && !strings.Contains(s.String(), `namespace=~".*"`) {
 						t.Errorf("%s, %s: %s is of all namespaces", file, p.Title, s)
 					}
+					if b, ok := n.(*parser.BinaryExpr); ok && confuses(b) {
+						t.Errorf("%s, %s: series of several namespaces match each other in %s", file, p.Title, b)
+					}
 					return nil
 				})
 			}
 		}
 	}
+}
+
+// confuses reports whether an operator finds several series of the same labels where two installations are
+// watched: an instance is of one, and what is added up before is there once.
+func confuses(b *parser.BinaryExpr) bool {
+	m, right := b.VectorMatching, b.RHS
+	if inner, ok := right.(*parser.ParenExpr); ok {
+		right = inner.Expr
+	}
+	_, plain := right.(*parser.VectorSelector)
+	return plain && m != nil && m.On && !slices.Contains(m.MatchingLabels, "namespace") &&
+		!slices.Contains(m.MatchingLabels, "instance")
 }
 
 // allQueries returns every expression of rules and dashboards by where it stands.

@@ -89,6 +89,36 @@ func TestEveryObjectSaysWhatItBelongsTo(t *testing.T) {
 	})
 }
 
+// Labels that stand twice are rejected by tools such as kustomize, and what selects pods cannot change.
+func TestLabelsOfOnesOwnStandInPlaceOfTheChartsButWhatSelects(t *testing.T) {
+	t.Parallel()
+	const own = `{"app.kubernetes.io/part-of": "shop", "app.kubernetes.io/component": "mine", "team": "a"}`
+	objects := objectsWith(t, "everything", `{"commonLabels": `+own+`,
+		"edge": {"podLabels": {"app.kubernetes.io/version": "7", "app.kubernetes.io/name": "mine", "team": "b"}},
+		"metrics": {"dashboards": {"labels": {"app.kubernetes.io/part-of": "grafana"}}}}`)
+	for _, o := range objects {
+		labels := o.GetLabels()
+		want := "shop"
+		if o.GetKind() == "ConfigMap" {
+			want = "grafana"
+		}
+		if labels["app.kubernetes.io/part-of"] != want || labels["app.kubernetes.io/component"] == "mine" ||
+			labels["team"] != "a" || labels["app.kubernetes.io/managed-by"] != "Helm" {
+			t.Errorf("%s %s: labels %v", o.GetKind(), o.GetName(), labels)
+		}
+	}
+	edge := find(t, objects, "Deployment", "shop-analytics-edge")
+	got, _, _ := unstructured.NestedStringMap(edge.Object, "spec", "template", "metadata", "labels")
+	for label, want := range map[string]string{
+		"app.kubernetes.io/name": "analytics", "app.kubernetes.io/component": "edge", "app.kubernetes.io/version": "7",
+		"app.kubernetes.io/part-of": "shop", "team": "b",
+	} {
+		if got[label] != want {
+			t.Errorf("the edge's pods have %s=%q, want %q", label, got[label], want)
+		}
+	}
+}
+
 func TestTheChartHoldsNoSecret(t *testing.T) {
 	t.Parallel()
 	eachFile(t, func(t *testing.T, _ string, objects []unstructured.Unstructured) {

@@ -187,6 +187,25 @@ func TestWhatBelongsTogetherIsDemandedByName(t *testing.T) {
 			"an autoscaler that looks at requests",
 			`{"edge": {"autoscaling": {"enabled": true, "cpuPercent": 0, "inFlight": 200}}, "limitsPerReplica": true}`, "",
 		},
+		{
+			"an autoscaler with fewer pods at most than at least",
+			`{"edge": {"autoscaling": {"enabled": true, "minReplicas": 3, "maxReplicas": 2}}, "limitsPerReplica": true}`,
+			"edge.autoscaling.maxReplicas must be at least",
+		},
+		{
+			"an autoscaler that stays at one number",
+			`{"edge": {"autoscaling": {"enabled": true, "minReplicas": 3, "maxReplicas": 3}}, "limitsPerReplica": true}`, "",
+		},
+		{
+			"a share of processor time that nobody requests",
+			`{"edge": {"autoscaling": {"enabled": true}, "resources": {"requests": {"cpu": null}}}, "limitsPerReplica": true}`,
+			"edge.resources.requests.cpu, which is not set",
+		},
+		{
+			"a share of the processor time that is the limit",
+			`{"edge": {"autoscaling": {"enabled": true}, "resources": {"requests": {"cpu": null}, "limits": {"cpu": "2"}}},
+				"limitsPerReplica": true}`, "",
+		},
 		{"two sinks", `{"sink": {"replicas": 2}}`, ""},
 		{"no store", `{"secrets": {"store": {"url": {"name": ""}}}}`, "/secrets/store/url/name"},
 		{

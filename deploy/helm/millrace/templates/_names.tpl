@@ -34,20 +34,19 @@
 
 {{/* What selects the pods of a component: never changed, since selectors cannot be. */}}
 {{- define "millrace.selector" -}}
-app.kubernetes.io/name: {{ include "millrace.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/name: {{ include "millrace.name" .root | quote }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
+{{/* The labels of an object: root, component, and optionally labels. These win over commonLabels, which win over what the
+chart says; what selects, and what Helm knows its own by, stays. Each stands once: tools that read strictly, such as
+kustomize, take no key twice. */}}
 {{- define "millrace.labels" -}}
-{{ include "millrace.selector" . }}
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-app.kubernetes.io/part-of: millrace
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
-{{- with .root.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $fixed := merge (include "millrace.selector" . | fromYaml) (dict "app.kubernetes.io/managed-by" .root.Release.Service) }}
+{{- $chart := dict "app.kubernetes.io/version" .root.Chart.AppVersion "app.kubernetes.io/part-of" "millrace" }}
+{{- $_ := set $chart "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_") }}
+{{- merge $fixed (default (dict) .labels) .root.Values.commonLabels $chart | toYaml }}
 {{- end -}}
 
 {{/* The metadata of an object: root, component, and optionally name, labels and annotations. */}}
@@ -56,9 +55,6 @@ name: {{ default (include "millrace.component" .) .name }}
 namespace: {{ .root.Release.Namespace }}
 labels:
   {{- include "millrace.labels" . | nindent 2 }}
-  {{- with .labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
 {{- $annotations := merge (dict) (default (dict) .annotations) .root.Values.commonAnnotations }}
 {{- with $annotations }}
 annotations:

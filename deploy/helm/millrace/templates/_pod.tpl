@@ -26,8 +26,13 @@
 {{- define "millrace.runtimeEnv" -}}
 {{- $limits := default (dict) .resources.limits -}}
 {{- with $limits.memory }}
+{{- $bytes := include "millrace.bytes" . | int64 }}
+{{- if and (eq $.container "standalone") (not (dig "clickhouse" "addr" "" $.root.Values.config)) }}
+{{- /* The embedded ClickHouse is a process of its own, and takes half of what there is, and 4 GiB at most. */}}
+{{- $bytes = sub $bytes (min (div $bytes 2) 4294967296) }}
+{{- end }}
 - name: GOMEMLIMIT
-  value: {{ div (mul (include "millrace.bytes" . | int64) $.root.Values.goMemoryPercent) 100 | quote }}
+  value: {{ div (mul $bytes $.root.Values.goMemoryPercent) 100 | quote }}
 {{- end }}
 {{- if $limits.cpu }}
 - name: GOMAXPROCS
@@ -64,10 +69,7 @@ has too is left out, since Kubernetes merges the list by name, and what the comp
 
 {{- define "millrace.podMetadata" -}}
 labels:
-  {{- include "millrace.labels" . | nindent 2 }}
-  {{- with .values.podLabels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "millrace.labels" (dict "root" .root "component" .component "labels" .values.podLabels) | nindent 2 }}
 {{- $annotations := merge (dict) .values.podAnnotations .root.Values.commonAnnotations }}
 {{- with $annotations }}
 annotations:

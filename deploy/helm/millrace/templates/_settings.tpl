@@ -41,6 +41,13 @@ MILLRACE_INGEST_PUBLIC_URL: http://127.0.0.1:8081
 {{- if not (dig "query" "public_url" "" .Values.config) }}
 MILLRACE_QUERY_PUBLIC_URL: http://127.0.0.1:8080
 {{- end }}
+{{- /* All daemons, and ClickHouse, share the memory of one container. */}}
+{{- range $path, $bound := dict "sink.window_memory" "268435456" "link.cache_entries" "100000" "flags.max_streams" "1000" }}
+{{- $at := splitList "." $path }}
+{{- if not (dig (first $at) (last $at) "" $.Values.config) }}
+{{ include "millrace.envName" $path }}: {{ $bound | quote }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- range $host, $component := dict "ingest" "edge" "query" "query" }}
 {{- $idle := include "millrace.albTimeout" (dict "root" $ "component" $component) | int | add 15 }}

@@ -47,6 +47,11 @@ func WithholdOffsets(cluster *kfake.Cluster, topic string, partition int32) {
 	})
 }
 
+// WithholdGroups has the cluster reject whoever asks what a group is, from now on.
+func WithholdGroups(cluster *kfake.Cluster) {
+	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.DescribeGroups}, Err: kerr.InvalidRequest, Count: -1})
+}
+
 // Secured is Cluster with users, who sign in with the mechanism plain and the
 // password "secret", and an authorizer. The user of the returned settings is
 // "admin", who may do everything; the others may do what ACLs allow them.
