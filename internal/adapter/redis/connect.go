@@ -118,14 +118,17 @@ func explain(err error) error {
 	if !ok || credential.Rejected(err) {
 		return err
 	}
-	switch word, _, _ := strings.Cut(response.Error(), " "); word {
-	case "WRONGPASS":
+	word, text, _ := strings.Cut(response.Error(), " ")
+	switch {
+	case word == "WRONGPASS":
 		return credential.Reject("redis.password", err, "the server does not let the user of redis.url in with it")
-	case "NOAUTH":
+	case word == "NOAUTH":
 		return credential.Reject("redis.password", err, "is empty, and the server asks for one")
-	case "NOPERM":
+	// Of a command in a script servers say so by a sentence alone.
+	case word == "NOPERM", strings.Contains(text, "user executing the script"), strings.Contains(text, "ACL failure"):
 		return credential.Reject("redis.url", err,
-			"its user may not do what limits need: scripts, lists, sorted sets and TIME, on keys that begin with millrace:")
+			"its user may not do what limits need: CLIENT SETNAME, EVAL, EVALSHA, TIME, GETRANGE, SETRANGE, PEXPIRE, ZADD, "+
+				"ZCARD, ZREM and ZREMRANGEBYSCORE, on keys that begin with millrace:")
 	}
 	return fmt.Errorf("the server says: %w", err)
 }

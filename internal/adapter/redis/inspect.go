@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// State is what a server tells of itself.
+// State is what a server tells of itself; all but its clock is empty where the user may not ask.
 type State struct {
 	Version string
 	// Mode is standalone, cluster or sentinel; Role master or slave.
@@ -24,11 +26,21 @@ func (l *Limits) Inspect(ctx context.Context) (s State, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*l.timeout) // four calls
 	defer cancel()
 	info, err := l.client.InfoMap(ctx, "server", "replication", "memory").Result()
-	if err != nil {
+	switch {
+	case err == nil:
+		s = stateOf(info)
+	case !redis.IsPermissionError(err): // limits do without it
 		return s, fmt.Errorf("asking Redis for what it is: %w", err)
 	}
+	if s.Clock, err = l.client.Time(ctx).Result(); err != nil {
+		return s, fmt.Errorf("asking Redis for the time: %w", err)
+	}
+	return s, l.Ping(ctx)
+}
+
+func stateOf(info map[string]map[string]string) State {
 	server := info["Server"]
-	s = State{
+	s := State{
 		Version:  server["redis_version"],
 		Mode:     server["redis_mode"],
 		Role:     info["Replication"]["role"],
@@ -38,8 +50,5 @@ func (l *Limits) Inspect(ctx context.Context) (s State, err error) {
 		s.Version, s.Mode = "Valkey "+v, server["server_mode"]
 	}
 	s.Mode, s.Role = strings.TrimSpace(s.Mode), strings.TrimSpace(s.Role)
-	if s.Clock, err = l.client.Time(ctx).Result(); err != nil {
-		return s, fmt.Errorf("asking Redis for the time: %w", err)
-	}
-	return s, l.Ping(ctx)
+	return s
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,7 +19,9 @@ import (
 
 	"github.com/millrace/millrace/internal/adapter/redis"
 	"github.com/millrace/millrace/internal/platform/config"
+	"github.com/millrace/millrace/internal/platform/credential"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
+	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/services"
 )
 
@@ -334,4 +339,59 @@ func BenchmarkSettle(b *testing.B) {
 			}
 		}
 	})
+}
+
+// rightsOfTheGuide are those that the guide gives the user of Redis.
+func rightsOfTheGuide(t *testing.T) (rights []any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(testkit.Root(t), "docs", "guides", "connections.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`ACL SETUSER millrace on '>PASSWORD' ([^\x60]*)`).FindSubmatch(text)
+	if m == nil {
+		t.Fatal("the guide makes no user")
+	}
+	for right := range strings.FieldsSeq(strings.ReplaceAll(string(m[1]), "\\\n", " ")) {
+		rights = append(rights, strings.Trim(right, "'"))
+	}
+	return rights
+}
+
+// The user may do what the guide says, and nothing else.
+func TestTheUserOfTheGuideMayDoWhatLimitsNeed(t *testing.T) {
+	t.Parallel()
+	shared := services.Redis(t)
+	operator, name := client(t, shared), "user"+shared[strings.LastIndex(shared, "/")+1:]
+	change := func(rules ...any) {
+		if err := operator.Do(context.WithoutCancel(t.Context()), append([]any{"ACL"}, rules...)...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(append([]any{"SETUSER", name, "reset", "on", ">secret"}, rightsOfTheGuide(t)...)...)
+	t.Cleanup(func() { change("DELUSER", name) })
+	l := open(t, strings.Replace(shared, "redis://", "redis://"+name+":secret@", 1), patient)
+
+	q := ratelimit.Question{
+		Account: "a", Slots: 2, Lease: "lease", LeaseFor: time.Hour,
+		Windows: []ratelimit.NamedLimit{window("minute", 5, time.Minute)},
+	}
+	for range 3 {
+		if v := settle(t, l, q); v.Rejected == 0 {
+			if err := l.Release(t.Context(), "a", "lease"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if st, err := l.Inspect(t.Context()); err != nil || st.Version == "" || st.Role != "master" {
+		t.Errorf("of the server it is told %+v, %v", st, err)
+	}
+	change("SETUSER", name, "-info")
+	if st, err := l.Inspect(t.Context()); err != nil || st.Version != "" || st.Clock.IsZero() {
+		t.Errorf("without INFO it is told %+v, %v", st, err)
+	}
+	change("SETUSER", name, "-pexpire")
+	if _, err := l.Inspect(t.Context()); !credential.Rejected(err) || !strings.Contains(err.Error(), "PEXPIRE") {
+		t.Errorf("without PEXPIRE it is told %v", err)
+	}
 }

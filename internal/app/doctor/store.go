@@ -115,7 +115,11 @@ func lookAtRedis(ctx context.Context, o *Options, n *notebook) {
 		n.fail("redis.reach", err.Error(), away, do)
 		return
 	}
-	n.ok("redis.reach", "Redis "+strings.TrimPrefix(st.Version, "Redis ")+", "+st.Mode)
+	if st.Version == "" {
+		n.ok("redis.reach", "Redis takes what limits write; what it is, its user may not ask (INFO)")
+	} else {
+		n.ok("redis.reach", "Redis "+strings.TrimPrefix(st.Version, "Redis ")+", "+st.Mode)
+	}
 	n.clocks("clock.redis", "Redis", st.Clock, asked, o.Now())
 	if st.Mode == "cluster" {
 		n.warn("redis.mode", "Redis is a cluster, and millrace talks to one server of it",
