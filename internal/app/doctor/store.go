@@ -121,6 +121,10 @@ func lookAtRedis(ctx context.Context, o *Options, n *notebook) {
 		n.ok("redis.reach", "Redis "+strings.TrimPrefix(st.Version, "Redis ")+", "+st.Mode)
 	}
 	n.clocks("clock.redis", "Redis", st.Clock, asked, o.Now())
+	n.redisMode(&st, away)
+}
+
+func (n *notebook) redisMode(st *redis.State, away string) {
 	if st.Mode == "cluster" {
 		n.warn("redis.mode", "Redis is a cluster, and millrace talks to one server of it",
 			"keys of other servers are answered MOVED, and those callers are limited by each process alone",
@@ -129,9 +133,9 @@ func lookAtRedis(ctx context.Context, o *Options, n *notebook) {
 	if st.Role == "slave" {
 		n.fail("redis.mode", "redis.url names a replica", away, "name the primary")
 	}
-	if strings.HasPrefix(st.Eviction, "allkeys") {
+	if st.Eviction != "" && st.Eviction != "noeviction" { // all that limits write expires, so every other one drops it
 		n.warn("redis.mode", "maxmemory-policy is "+st.Eviction,
 			"counters are dropped when memory is full, which forgives callers what they have used",
-			"CONFIG SET maxmemory-policy volatile-ttl, or more memory")
+			"CONFIG SET maxmemory-policy noeviction, and about 5 KB for each caller: docs/guides/limits.md")
 	}
 }
