@@ -119,7 +119,9 @@ func TestAnErrorAboutWhatWasCommittedIsNotNothing(t *testing.T) {
 		{"known", kadm.OffsetResponse{Offset: kadm.Offset{At: 7}}, 7, nil},
 		{"none", kadm.OffsetResponse{Offset: kadm.Offset{At: -1}}, -1, nil},
 		{
-			"an error", kadm.OffsetResponse{Offset: kadm.Offset{At: -1}, Err: kerr.UnstableOffsetCommit}, 0,
+			"an error",
+			kadm.OffsetResponse{Offset: kadm.Offset{At: -1}, Err: kerr.UnstableOffsetCommit},
+			0,
 			kerr.UnstableOffsetCommit,
 		},
 	} {

@@ -28,7 +28,7 @@ func TestPostgreSQLHasAsManyConnectionsAsTheSettingsSay(t *testing.T) {
 			ctx, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
 			if err := s.Ping(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				return fmt.Errorf("on a third connection: %v, want %v", err, context.DeadlineExceeded)
+				return fmt.Errorf("on a third connection: %w, want %w", err, context.DeadlineExceeded)
 			}
 			return nil
 		})
