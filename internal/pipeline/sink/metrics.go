@@ -99,6 +99,11 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_window_horizon_seconds", Help: "How long event ids are to be remembered (sink.window).",
 	}, func() float64 { return s.cfg.Window.Seconds() })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_sink_window_limit_bytes",
+		Help: "Memory that the remembered event ids of all partitions may take (sink.window_memory); the newest 5 " +
+			"minutes of each stay beyond it.",
+	}, func() float64 { return float64(s.cfg.WindowMemory) })
 	reg.MustRegister(partitions{s})
 	return m
 }
