@@ -61,6 +61,10 @@ of the table are UTC days of events; of records that are no events, of receipt.
   rollups        owners for which a rollup differs from the events
   changing       owners for which events kept coming, so that nothing can be said
 
+Records of the time that sinks have not settled yet are compared with nothing. How
+many there are stands below the table: a few while sinks run, and all that came since
+where a partition is halted or no sink runs.
+
 A partition with records of which the sink has committed no offset is a difference
 too: nothing says what became of them. Where sinks have just begun, look again a
 moment later.
@@ -163,6 +167,9 @@ func (f *verifyFlags) print(out io.Writer, r *verify.Report) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if err := printUnsettled(out, r.Unsettled); err != nil {
+		return err
+	}
 	for _, e := range r.Examples {
 		var err error
 		switch e.Kind {
@@ -177,6 +184,30 @@ func (f *verifyFlags) print(out io.Writer, r *verify.Report) error {
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// printUnsettled says of each topic what was not compared.
+func printUnsettled(out io.Writer, all []verify.Unsettled) error {
+	for len(all) > 0 {
+		topic := all[0].Topic
+		n := slices.IndexFunc(all, func(u verify.Unsettled) bool { return u.Topic != topic })
+		if n < 0 {
+			n = len(all)
+		}
+		most, sum := all[0], int64(0)
+		for _, u := range all[:n] {
+			if sum += u.Records; u.Records > most.Records {
+				most = u
+			}
+		}
+		if _, err := fmt.Fprintf(out, "not compared: up to %d records of %s, in %d partitions, that are not settled; "+
+			"most of them, %d, in partition %d from offset %d on\n",
+			sum, topic, n, most.Records, most.Partition, most.From); err != nil {
+			return err
+		}
+		all = all[n:]
 	}
 	return nil
 }

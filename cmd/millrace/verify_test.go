@@ -298,3 +298,23 @@ func TestVerifySaysWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatWasNotComparedIsPrinted(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	r := verify.Report{Unsettled: []verify.Unsettled{
+		{Topic: record.TopicEvents, Partition: 0, From: 7, Records: 2},
+		{Topic: record.TopicEvents, Partition: 3, From: 150, Records: 40},
+		{Topic: record.TopicVitals, Partition: 1, From: 0, Records: 1},
+	}}
+	if err := (&verifyFlags{}).print(&out, &r); err != nil {
+		t.Fatal(err)
+	}
+	_, got, _ := strings.Cut(out.String(), "not compared")
+	const want = ": up to 42 records of events.v1, in 2 partitions, that are not settled; most of them, 40, in " +
+		"partition 3 from offset 150 on\nnot compared: up to 1 records of vitals.v1, in 1 partitions, that are not " +
+		"settled; most of them, 1, in partition 1 from offset 0 on\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

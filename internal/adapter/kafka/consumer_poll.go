@@ -103,7 +103,7 @@ func (c *Consumer) deliverBatch(
 func (c *Consumer) deliverPortion(
 	t *taken, w *walk, session sink.Session, deliver func(sink.Delivery),
 ) (bytes int64, err error) {
-	c.records, bytes, err = w.portion(c.records[:0], t.from)
+	bytes, err = c.portion(w, t.from)
 	if err != nil || len(c.records) == 0 || c.isRewinding(t.stream.partition) {
 		return bytes, err
 	}
@@ -111,6 +111,18 @@ func (c *Consumer) deliverPortion(
 		sink.Delivery{Partition: t.stream.partition, Session: session, End: t.end, Packed: t.packed, Records: c.records})
 	clear(c.records)
 	return bytes, nil
+}
+
+// portion reads the next records of a batch.
+func (c *Consumer) portion(w *walk, from int64) (bytes int64, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			c.records = nil
+			err = panicked(cause)
+		}
+	}()
+	c.records, bytes, err = w.portion(c.records[:0], from)
+	return bytes, err
 }
 
 // fetchErrors counts and logs what the client reports, and returns what ends the

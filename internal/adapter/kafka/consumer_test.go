@@ -66,6 +66,8 @@ func (r *reader) Lost(_ context.Context, ps []sink.Partition) {
 
 func (r *reader) Gone(_ context.Context, _ sink.Partition, err error) {
 	switch {
+	case errors.Is(err, sink.ErrPanicked) && errors.Is(err, buffer.ErrUnreadable):
+		r.note("panicked")
 	case errors.Is(err, buffer.ErrUnreadable):
 		r.note("unreadable")
 	case errors.Is(err, sink.ErrTruncated):

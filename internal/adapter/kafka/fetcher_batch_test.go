@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pierrec/lz4/v4"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -85,15 +86,23 @@ func (r *reader) produceRaw(t *testing.T, index int32, batch []byte) {
 func TestABatchThatCannotBeUnpackedStopsItsPartitionAlone(t *testing.T) {
 	t.Parallel()
 	large := recordBytes(1, make([]byte, maxUnpacked))
-	for name, batch := range map[string][]byte{
-		"beyond the bound by lz4":  rawBatch(0, 1, byLz4(t, large).bytes, kgo.CodecLz4),
-		"beyond the bound by zstd": rawBatch(0, 1, byZstd(t, large).bytes, kgo.CodecZstd),
-		"not what its codec makes": rawBatch(0, 1, []byte("no gzip"), kgo.CodecGzip),
-		"records that are none":    rawBatch(0, 1, []byte{0xff, 0xff, 0xff}, kgo.CodecNone),
+	sound := byLz4(t, recordBytes(1, []byte("3")), lz4.LegacyOption(true)).bytes
+	for name, tc := range map[string]struct {
+		batch   []byte
+		told    string
+		records int64 // of the window
+	}{
+		"beyond the bound by lz4":  {rawBatch(0, 1, byLz4(t, large).bytes, kgo.CodecLz4), "unreadable", 4},
+		"beyond the bound by zstd": {rawBatch(0, 1, byZstd(t, large).bytes, kgo.CodecZstd), "unreadable", 4},
+		"not what its codec makes": {rawBatch(0, 1, []byte("no gzip"), kgo.CodecGzip), "unreadable", 4},
+		"records that are none":    {rawBatch(0, 1, []byte{0xff, 0xff, 0xff}, kgo.CodecNone), "unreadable", 4},
+		// Its decompressor is broken, and not the one that reads the window.
+		"a decompressor that panics": {rawBatch(0, 1, sound, kgo.CodecLz4), "panicked", 5},
 	} {
 		r, _ := newReaderOf(t, 1, 2)
+		r.unpack.lz4 = &lz4.Reader{}
 		r.produce(t, 0, 3)
-		r.produceRaw(t, 0, batch)
+		r.produceRaw(t, 0, tc.batch)
 		r.produce(t, 4, 6)
 		r.inOrder(t, 0, 0, 3)
 		testkit.Eventually(t, time.Minute, func() error {
@@ -101,7 +110,7 @@ func TestABatchThatCannotBeUnpackedStopsItsPartitionAlone(t *testing.T) {
 				t.Errorf("%s: offset %d came",
 					name, b.Records[0].Offset)
 			})
-			if err == nil && !cmp.Equal([]string{"assigned", "assigned", "unreadable"}, r.noted()) {
+			if err == nil && !cmp.Equal([]string{"assigned", "assigned", tc.told}, r.noted()) {
 				err = fmt.Errorf("calls %q", r.noted())
 			}
 			return err
@@ -113,9 +122,17 @@ func TestABatchThatCannotBeUnpackedStopsItsPartitionAlone(t *testing.T) {
 		r.inOrder(t, 1, 0, 1)
 		// Where the partition was moved past it, its window is read without it.
 		since := sink.Stretch{Next: 1, To: 6}
-		if err := r.Observations(t.Context(), only, &since, nobody{}); err != nil || since.Records != 4 {
-			t.Errorf("%s: the window is read with %d records, want 4: %v", name, since.Records, err)
+		if err := r.Observations(t.Context(), only, &since, nobody{}); err != nil || since.Records != tc.records {
+			t.Errorf("%s: the window is read with %d records, want %d: %v", name, since.Records, tc.records, err)
 		}
+	}
+}
+
+func TestAPanicWhileRecordsAreReadIsAnError(t *testing.T) {
+	t.Parallel()
+	var c Consumer
+	if _, err := c.portion(nil, 0); !errors.Is(err, sink.ErrPanicked) {
+		t.Errorf("portion() = %v", err)
 	}
 }
 

@@ -73,6 +73,11 @@ func (c *Consumer) scan(ctx context.Context, s *scan) error {
 	defer s.client.Close()
 	for {
 		err := s.run(ctx)
+		if s.panicked != nil {
+			c.deps.Log.LogAttrs(ctx, slog.LevelError, "a window is read without a batch that this build cannot unpack",
+				slog.String("topic", s.topic), slog.Int("partition", int(s.partition)), slog.Any("error", s.panicked))
+			s.panicked = nil
+		}
 		if !errors.Is(err, errSum) {
 			return err
 		}
@@ -108,6 +113,8 @@ type scan struct {
 
 	damaged int64 // the batch that was not as it was written, the last time that one was
 	fails   int   // how often in a row it was
+
+	panicked error // of a batch that this build cannot unpack
 }
 
 // damagedAt notes that a batch is not as it was written.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pierrec/lz4/v4"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -213,6 +214,19 @@ func TestAWindowIsReadWithoutABatchThatStaysDamaged(t *testing.T) {
 		if err := r.Observations(t.Context(), only, &stretch, nobody{}); err != nil || stretch.Records != want {
 			t.Errorf("damaged %d times: %d records, want %d: %v", times, stretch.Records, want, err)
 		}
+	}
+}
+
+func TestAWindowIsReadWithoutABatchAtWhichADecompressorPanics(t *testing.T) {
+	t.Parallel()
+	s := scan{to: 3, observer: nobody{}}
+	s.unpack.lz4 = &lz4.Reader{}
+	legacy := byLz4(t, recordBytes(1, nil), lz4.LegacyOption(true)).bytes
+	if err := s.look(append(rawBatch(0, 1, legacy, kgo.CodecLz4), batchAt(1, 2)...)); err != nil || s.records != 2 {
+		t.Errorf("%d records, want 2: %v", s.records, err)
+	}
+	if !errors.Is(s.panicked, sink.ErrPanicked) {
+		t.Errorf("it tells of %v", s.panicked)
 	}
 }
 

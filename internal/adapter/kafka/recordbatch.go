@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 // The layout of a record batch, version 2 of the message format
@@ -88,7 +89,7 @@ func (h *batchHeader) isWhole(batch []byte) bool {
 // look tells of all records of a response that are before the end. What cannot be read of
 // a batch that is as it was written was never delivered to anybody, and nobody has
 // decided by it: an observer needs not know it. Nor of one that is damaged and was fetched
-// again and again: whoever makes the window next has it no better.
+// again and again, or at which a decompressor panics: whoever makes the window next has it no better.
 func (s *scan) look(response []byte) error {
 	for batch, rest := nextBatch(response); batch != nil && s.next < s.to; batch, rest = nextBatch(rest) {
 		h := headerOf(batch)
@@ -103,7 +104,9 @@ func (s *scan) look(response []byte) error {
 			s.control = s.control || h.last >= s.next && h.first < s.to
 			continue
 		}
-		_ = s.lookInto(batch, &h)
+		if err := s.lookInto(batch, &h); errors.Is(err, sink.ErrPanicked) {
+			s.panicked = fmt.Errorf("the batch at %d: %w", h.first, err)
+		}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 
 	"github.com/klauspost/compress/gzip"
@@ -13,6 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
 const (
@@ -40,13 +43,20 @@ type unpacker struct {
 }
 
 // unpack returns the records of a batch, which are valid until the next call. Its error
-// wraps errTooLarge where they are beyond the bound.
-func (u *unpacker) unpack(packed []byte, codec kgo.CompressionCodecType) ([]byte, error) {
+// wraps errTooLarge where they are beyond the bound, and sink.ErrPanicked where a decompressor
+// panics.
+func (u *unpacker) unpack(packed []byte, codec kgo.CompressionCodecType) (records []byte, err error) {
 	if codec == kgo.CodecNone { // as large as the broker lets it be
 		return packed, nil
 	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			*u = unpacker{}
+			records, err = nil, panicked(cause)
+		}
+	}()
 	u.release()
-	records, err := u.by(codec, u.memory[:0], packed)
+	records, err = u.by(codec, u.memory[:0], packed)
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +65,12 @@ func (u *unpacker) unpack(packed []byte, codec kgo.CompressionCodecType) ([]byte
 		return nil, errTooLarge
 	}
 	return records, nil
+}
+
+// panicked is the error of a batch at which the code that reads it panicked. It has nothing of what
+// the batch holds.
+func panicked(cause any) error {
+	return fmt.Errorf("%w: %v\n%s", sink.ErrPanicked, cause, debug.Stack())
 }
 
 // release says that the records of the batch before are of no use any more: memory that is

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/app/daemon"
 	"github.com/millrace/millrace/internal/app/daemon/limits"
 	"github.com/millrace/millrace/internal/app/daemon/propagation"
+	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/control"
@@ -91,13 +92,14 @@ func components(
 // together lists the components of all hosts.
 func (g *ground) together(hosts []*host) []lifecycle.Component {
 	awaited := []lifecycle.Server{g.db.Awaited()}
-	var topics []lifecycle.Component
+	deps := kafka.TopicWatchDeps{Client: Component, Log: g.t.Log, Metrics: g.t.Registry}
+	if g.s.Ingest.Listen == "" { // visitors are redirected whatever becomes of their clicks: it warns only
+		deps.Topics = []string{record.TopicClicks}
+	}
+	topics := kafka.NewTopicWatch(g.s.Kafka, g.s.Sink.Window, deps)
 	if g.s.Ingest.Listen != "" {
-		watch := kafka.NewTopicWatch(g.s.Kafka, g.s.Sink.Window,
-			kafka.TopicWatchDeps{Client: Component, Log: g.t.Log, Metrics: g.t.Registry})
-		g.r.AddCheck("edge: topics", watch.Ready)
-		awaited = append(awaited, kafka.Awaited(g.s.Kafka, watch.Check))
-		topics = []lifecycle.Component{{Name: "settings of topics", Run: watch.Run}}
+		g.r.AddCheck("edge: topics", topics.Ready)
+		awaited = append(awaited, kafka.Awaited(g.s.Kafka, topics.Check))
 	}
 	all := []lifecycle.Component{
 		{Name: "metadata store", Stop: func(context.Context) error {
@@ -110,8 +112,8 @@ func (g *ground) together(hosts []*host) []lifecycle.Component {
 		lifecycle.WaitComponent(g.t.Log, g.r, awaited...),
 		{Name: "visitor salts", Run: g.salts.Run},
 		{Name: "geo files", Run: g.enrich.Run},
+		{Name: "settings of topics", Run: topics.Run},
 	}
-	all = append(all, topics...)
 	for _, h := range hosts {
 		all = append(all, h.before...)
 	}

@@ -30,8 +30,8 @@ const (
 	HaltMetadata HaltReason = "metadata"
 	// HaltDeadLetters: more records become dead letters than the limit allows.
 	HaltDeadLetters HaltReason = "dead_letters"
-	// HaltPanic: this build cannot make a block of a record. Whoever owns the partition
-	// next would end by it too, and so would all its other partitions.
+	// HaltPanic: this build cannot read a batch, or make a block of a record. Whoever owns the
+	// partition next would end by it too, and so would all its other partitions.
 	HaltPanic HaltReason = "panic"
 	// HaltBatch: what comes next is in a record batch that cannot be unpacked, or is not as
 	// it was written.
@@ -47,9 +47,12 @@ type haltError struct {
 func (e *haltError) Error() string { return e.err.Error() }
 func (e *haltError) Unwrap() error { return e.err }
 
-// unreadable makes the reason to halt of an error that wraps buffer.ErrUnreadable.
+// unreadable makes the reason to halt of an error that wraps buffer.ErrUnreadable, or ErrPanicked.
 func unreadable(err error) error {
-	if errors.Is(err, buffer.ErrUnreadable) {
+	switch {
+	case errors.Is(err, ErrPanicked):
+		return &haltError{HaltPanic, err}
+	case errors.Is(err, buffer.ErrUnreadable):
 		return &haltError{HaltBatch, err}
 	}
 	return err

@@ -65,7 +65,7 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 		commitSeconds: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "millrace_sink_commit_duration_seconds",
 			Help: "Time until the group has taken a plan, for which an insert waits, or the offset after it (step plan or " +
-				"commit), with all its attempts.",
+				"commit), with all its attempts; or until the sink gave up, as a partition that is fenced.",
 			// With a bound at 2 s: the most that an insert is to wait while members come and go.
 			Buckets: []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30},
 		}, []string{"step"}),
@@ -99,6 +99,11 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_window_horizon_seconds", Help: "How long event ids are to be remembered (sink.window).",
 	}, func() float64 { return s.cfg.Window.Seconds() })
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "millrace_sink_window_limit_bytes",
+		Help: "Memory that the remembered event ids of all partitions may take (sink.window_memory); the newest 5 " +
+			"minutes of each stay beyond it.",
+	}, func() float64 { return float64(s.cfg.WindowMemory) })
 	reg.MustRegister(partitions{s})
 	return m
 }

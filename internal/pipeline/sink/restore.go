@@ -87,7 +87,7 @@ func (w *worker) check(ctx context.Context, reached int64) (ledger.State, error)
 func (w *worker) missing(ctx context.Context, cause error) error {
 	switch {
 	case errors.Is(cause, buffer.ErrUnreadable):
-		return &haltError{HaltBatch, cause}
+		return unreadable(cause)
 	case errors.Is(cause, ErrTruncated):
 		return &haltError{HaltTruncated, cause}
 	}

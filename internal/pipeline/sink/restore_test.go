@@ -337,25 +337,30 @@ func TestALogThatWasCutStopsThePartitionBehindWhatIsInHand(t *testing.T) {
 // is halted and says why. Nothing of the log is gone, and the ledger says nothing else.
 func TestABatchThatCannotBeReadStopsThePartitionBehindWhatIsInHand(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(part, second)
-		w.produceMany(part, 10)
-		w.produceMany(second, 7)
-		s := newSink(t, testConfig(), w)
-		stop := start(t, s)
-		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // fake time
-		s.Gone(t.Context(), part, fmt.Errorf("%w: it is too large", buffer.ErrUnreadable))
-		time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
-		if diff := cmp.Diff(map[int32]HaltReason{0: HaltBatch}, s.haltedNow()); diff != "" {
-			t.Errorf("halted (-want +got):\n%s", diff)
-		}
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 9}}, w.spans(part)); diff != "" || len(w.rows) != 17 {
-			t.Errorf("%d rows, spans (-want +got):\n%s", len(w.rows), diff)
-		}
-	})
+	for want, cause := range map[HaltReason]error{HaltBatch: errors.New("it is too large"), HaltPanic: ErrPanicked} {
+		t.Run(string(want), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(part, second)
+				w.produceMany(part, 10)
+				w.produceMany(second, 7)
+				s := newSink(t, testConfig(), w)
+				stop := start(t, s)
+				time.Sleep(100 * time.Millisecond) //nolint:forbidigo // fake time
+				s.Gone(t.Context(), part, fmt.Errorf("%w: %w", buffer.ErrUnreadable, cause))
+				time.Sleep(5 * time.Second) //nolint:forbidigo // fake time
+				if diff := cmp.Diff(map[int32]HaltReason{0: want}, s.haltedNow()); diff != "" {
+					t.Errorf("halted (-want +got):\n%s", diff)
+				}
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff([]ledger.Span{{First: 0, Last: 9}}, w.spans(part)); diff != "" || len(w.rows) != 17 {
+					t.Errorf("%d rows, spans (-want +got):\n%s", len(w.rows), diff)
+				}
+			})
+		})
+	}
 }
 
 // A row that the table rejects becomes a dead letter, and the others are stored

@@ -114,16 +114,14 @@ func (a *attempt) plan(ctx context.Context, j *job) error {
 	return a.commitTo(ctx, stepPlan, Progress{Next: j.First, LeaderEpoch: j.EpochBefore, Metadata: metadata})
 }
 
-// commitTo commits progress, and tells how long it took: it is all that an insert waits for
-// the group and its other members.
+// commitTo commits progress, and tells how long that took or was tried: it is all that an
+// insert waits for the group and its other members.
 func (a *attempt) commitTo(ctx context.Context, step string, to Progress) error {
 	start := time.Now()
 	err := a.until(ctx, step, func(ctx context.Context) error {
 		return a.deps.Source.Commit(ctx, a.partition, a.session(), to)
 	})
-	if err == nil {
-		a.metrics.commitSeconds.WithLabelValues(step).Observe(time.Since(start).Seconds())
-	}
+	a.metrics.commitSeconds.WithLabelValues(step).Observe(time.Since(start).Seconds())
 	return err
 }
 

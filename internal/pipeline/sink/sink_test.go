@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/pipeline/deadletter"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
@@ -207,6 +208,7 @@ func TestAFencedPartitionIsReadAgainFromItsCommit(t *testing.T) {
 		fences := 0
 		w.commitFails = func() error {
 			if fences++; fences == 2 { // the plan is taken, the offset is not
+				time.Sleep(time.Second) //nolint:forbidigo // fake time
 				return ErrFenced
 			}
 			return nil
@@ -224,7 +226,28 @@ func TestAFencedPartitionIsReadAgainFromItsCommit(t *testing.T) {
 		if len(w.rows) != 2 || s.budget.InUse() != 0 {
 			t.Errorf("%d rows, want 2; %d bytes still in hand", len(w.rows), s.budget.InUse())
 		}
+		if n, took := commitWaits(t, s); n != 4 || took < 1 {
+			t.Errorf("%d waits of %v s together, want 4 with the second that ended in a fence", n, took)
+		}
 	})
+}
+
+// commitWaits is what metrics tell of how long a sink's plans and offsets waited for the group.
+func commitWaits(t *testing.T, s *Sink) (n uint64, seconds float64) {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(s.metrics.commitSeconds)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			n += m.GetHistogram().GetSampleCount()
+			seconds += m.GetHistogram().GetSampleSum()
+		}
+	}
+	return n, seconds
 }
 
 func TestAStopStoresWhatIsInHand(t *testing.T) {

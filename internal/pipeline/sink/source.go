@@ -17,6 +17,10 @@ var ErrFenced = errors.New("session is not valid any more")
 // read of it, and goes on with other records. To read on would skip those between.
 var ErrTruncated = errors.New("the log was cut and goes on otherwise")
 
+// ErrPanicked is wrapped by the error of a record batch at which the code that reads it panics. Whoever
+// reads the batch next would end by it too.
+var ErrPanicked = errors.New("the code that reads a record batch panicked")
+
 // Partition names one partition of a topic.
 type Partition struct {
 	Topic string // without prefix
@@ -88,7 +92,7 @@ type RebalanceListener interface {
 	// Gone says that the log does not hold what comes next in a partition:
 	// retention was faster, or the log was cut; where the error wraps ErrTruncated,
 	// that it has something else there; where it wraps buffer.ErrUnreadable, that it cannot be
-	// read. Nothing more is delivered of it.
+	// read, and ErrPanicked too where this build is why. Nothing more is delivered of it.
 	Gone(ctx context.Context, p Partition, err error)
 }
 

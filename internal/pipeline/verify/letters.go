@@ -44,7 +44,7 @@ func (v *verifier) letters(ctx context.Context, topic string) error {
 		if s := at[place]; s != nil {
 			s.letter, s.unseen = true, l.Hash == (record.Hash{})
 		} else if _, ours := seen[l.Hash]; ours {
-			seen[l.Hash] = append(seen[l.Hash], observation{position: place, received: l.Received})
+			seen[l.Hash] = with(seen[l.Hash], observation{position: place, received: l.Received})
 		}
 	})
 	if err != nil {
@@ -54,6 +54,30 @@ func (v *verifier) letters(ctx context.Context, topic string) error {
 		v.repeated(hash, seen[hash])
 	}
 	return nil
+}
+
+// with adds an observation to those of one event, whose letters may be without number: before it
+// grows, letters of a partition that follow one another become one, the last of them with the latest
+// receipt. To those behind them that is the same.
+func with(seen []observation, more observation) []observation {
+	if len(seen) == cap(seen) {
+		slices.SortFunc(seen, compareObservations)
+		seen = merged(seen)
+		seen = slices.Grow(seen, len(seen)+1) // so that it is not merged for each
+	}
+	return append(seen, more)
+}
+
+func merged(sorted []observation) []observation {
+	kept := sorted[:0]
+	for _, s := range sorted {
+		if n := len(kept); n > 0 && s.suspect == nil && kept[n-1].suspect == nil && s.partition == kept[n-1].partition {
+			s.received = max(s.received, kept[n-1].received)
+			kept = kept[:n-1]
+		}
+		kept = append(kept, s)
+	}
+	return kept
 }
 
 // repeated marks the copies of one event that a sink took for duplicates of a dead letter,

@@ -71,6 +71,14 @@ type Example struct {
 	Why       string `json:"why"`
 }
 
+// Unsettled are the offsets of a partition, within the time, that are not below the committed one.
+type Unsettled struct {
+	Topic     string `json:"topic"`
+	Partition int32  `json:"partition"`
+	From      int64  `json:"from"`    // the first of them
+	Records   int64  `json:"records"` // at most
+}
+
 // Report is the outcome.
 type Report struct {
 	Since time.Time `json:"since"`
@@ -78,8 +86,11 @@ type Report struct {
 	Days  []Day     `json:"days"`
 	Total Day       `json:"total"`
 	// Uncommitted counts records of partitions without a committed offset, of whatever day.
-	Uncommitted int64     `json:"uncommitted"`
-	Examples    []Example `json:"examples"`
+	Uncommitted int64 `json:"uncommitted"`
+	// Unsettled are records of the time that the sinks have not settled yet, which is no
+	// difference; they were compared with nothing.
+	Unsettled []Unsettled `json:"unsettled"`
+	Examples  []Example   `json:"examples"`
 
 	byDay map[int32]*Day
 	left  map[Kind]int
@@ -87,8 +98,9 @@ type Report struct {
 
 func newReport(o Options) *Report {
 	return &Report{
-		Since: o.Since, Until: o.Until, Days: []Day{}, Examples: []Example{}, byDay: map[int32]*Day{},
-		left: map[Kind]int{Missing: o.Examples, Unexpected: o.Examples, RollupDiffers: o.Examples, Uncommitted: o.Examples},
+		Since: o.Since, Until: o.Until, Days: []Day{}, Unsettled: []Unsettled{}, Examples: []Example{},
+		byDay: map[int32]*Day{},
+		left:  map[Kind]int{Missing: o.Examples, Unexpected: o.Examples, RollupDiffers: o.Examples, Uncommitted: o.Examples},
 	}
 }
 

@@ -250,7 +250,9 @@ func (v *verifier) pipeline(ctx context.Context, l repair.Pipeline) error {
 	for _, p := range slices.Sorted(maps.Keys(bounds)) {
 		r := Range{Topic: l.Topic, Partition: p, From: max(from[p], bounds[p].Start)}
 		c, settled := committed[p]
-		if !settled {
+		if settled {
+			v.unsettled(Range{l.Topic, p, max(r.From, c.Offset), to[p]})
+		} else {
 			v.uncommitted(Range{l.Topic, p, r.From, to[p]}, l.Group)
 		}
 		r.To = max(r.From, min(to[p], c.Offset))
@@ -276,6 +278,13 @@ func (v *verifier) uncommitted(r Range, group string) {
 		Kind: Uncommitted, Topic: r.Topic, Partition: r.Partition, Offset: r.From,
 		Why: fmt.Sprintf("group %s has committed no offset: up to %d records are not compared", group, r.To-r.From),
 	})
+}
+
+// unsettled tells of records that are under way, or would be if their partition were not halted.
+func (v *verifier) unsettled(r Range) {
+	if r.From < r.To {
+		v.report.Unsettled = append(v.report.Unsettled, Unsettled{r.Topic, r.Partition, r.From, r.To - r.From})
+	}
 }
 
 func (v *verifier) partition(ctx context.Context, s scanned) error {

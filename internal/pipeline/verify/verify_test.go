@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ledger"
@@ -248,4 +249,81 @@ func TestNothingIsStored(t *testing.T) {
 			})
 		}
 	}
+}
+
+// What is not settled is no difference, also where nothing else is there: it says so.
+func TestWhatIsNotSettledIsTold(t *testing.T) {
+	t.Parallel()
+	old := copies(-8*time.Hour, -7*time.Hour, 0, 0, 0)
+	for name, tt := range map[string]struct {
+		records []Record
+		offset  int64
+		want    []Unsettled
+	}{
+		"all is settled":            {old, 5, []Unsettled{}},
+		"some are under way":        {old, 3, []Unsettled{{record.TopicEvents, 0, 3, 2}}},
+		"it stands before the time": {old, 1, []Unsettled{{record.TopicEvents, 0, 2, 3}}},
+		"nothing is of the time":    {old[:2], 1, []Unsettled{}},
+	} {
+		letters := []int{0, 1, 2, 3, 4}[:len(tt.records)] // so that nothing is missing
+		topic := log{records: tt.records, letters: letters, committed: committed(tt.offset)}
+		r, err := Run(t.Context(), &topic, empty{}, Options{
+			Pipelines: []repair.Pipeline{{Topic: record.TopicEvents, Group: "g"}}, Known: []string{record.TopicEvents},
+			Since: noon.Add(-6 * time.Hour), Until: noon.Add(6 * time.Hour), Window: time.Hour, Examples: 10,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, r.Unsettled); diff != "" || !r.Same() {
+			t.Errorf("%s: same %v, unsettled (-want +got):\n%s", name, r.Same(), diff)
+		}
+	}
+}
+
+// An event that is sent again and again may be a dead letter millions of times.
+func TestLettersWithoutNumberAreKeptAsFew(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		suspects := make([]suspect, rapid.IntRange(1, 6).Draw(t, "suspects"))
+		n := rapid.IntRange(0, 200).Draw(t, "letters")
+		n += len(suspects)
+		places := rapid.SliceOfNDistinct(rapid.Int64Range(0, 999), n, n, rapid.ID).Draw(t, "places")
+		minutes := rapid.SliceOfN(rapid.Int64Range(0, 300), len(places), len(places)).Draw(t, "minutes")
+		at := func(i int) observation {
+			return observation{
+				position: position{int32(places[i] / 500), places[i]}, received: minutes[i] * time.Minute.Milliseconds(),
+			}
+		}
+		// What letters account for, and what is known behind them, where they are kept as they come
+		// and where each is kept.
+		judged := func(add func([]observation, observation) []observation) (marks []bool, last observation, kept int) {
+			v := verifier{o: Options{Window: time.Hour}, repeats: map[record.Hash]observation{}}
+			var seen []observation
+			for i := range suspects {
+				o := at(i)
+				suspects[i] = suspect{position: o.position, received: o.received}
+				o.suspect = &suspects[i]
+				seen = append(seen, o)
+			}
+			for i := len(suspects); i < len(places); i++ {
+				seen = add(seen, at(i))
+			}
+			v.repeated(record.Hash{1}, seen)
+			for i := range suspects {
+				marks = append(marks, suspects[i].letter)
+			}
+			return marks, v.repeats[record.Hash{1}], cap(seen)
+		}
+		marks, last, kept := judged(with)
+		wantMarks, wantLast, _ := judged(func(all []observation, o observation) []observation { return append(all, o) })
+		if !slices.Equal(marks, wantMarks) {
+			t.Fatalf("letters account for %v, want %v", marks, wantMarks)
+		}
+		if last.partition != wantLast.partition || last.received != wantLast.received {
+			t.Fatalf("behind them %+v is known, want %+v", last, wantLast)
+		}
+		if most := 8 * (2*len(suspects) + 2); kept > most {
+			t.Fatalf("%d observations are kept of %d, want %d at most", kept, len(places), most)
+		}
+	})
 }
