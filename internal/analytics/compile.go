@@ -150,6 +150,7 @@ func (c *compiler) plan() Plan {
 	}
 	c.checkCompare(types)
 	c.checkSort(types)
+	c.request = r.ofEvents()
 	var questions []asked
 	for i, t := range types {
 		param := &r.Parameters[i]
@@ -163,7 +164,7 @@ func (c *compiler) plan() Plan {
 			continue
 		}
 		o := Output{Label: param.Label(), Type: t, Columns: t.Columns, Range: rng, Applied: appliedTo(t,
-			r), Rejected: c.env.reject(t, r)}
+			c.request), Rejected: c.env.reject(t, r)}
 		switch {
 		case t.ownRange() && t.Series:
 			o.Granularity = Minutely
@@ -171,7 +172,7 @@ func (c *compiler) plan() Plan {
 			o.Granularity = c.granularity(param, "", t)
 		}
 		if o.Rejected == nil {
-			q := newQuery(t, r, given[i], c.env.Subject, rng, buckets)
+			q := newQuery(t, c.request, given[i], c.env.Subject, rng, buckets)
 			q.plan = q.choose(&c.env)
 			if r.Compare != nil {
 				previous := earlier.rng // as it was asked for: what is read may end later

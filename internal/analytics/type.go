@@ -179,6 +179,8 @@ type Option struct {
 	Name     string
 	Kind     OptionKind
 	Required bool
+	// Filter tells that a filter with eq may give it as well.
+	Filter bool
 	// Default is used where the caller says nothing; empty for none.
 	Default string
 	// Min and Max bound a number, the count of numbers' values or of steps, or the length of a text in code points.
