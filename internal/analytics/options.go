@@ -31,7 +31,7 @@ type options struct {
 }
 
 // parameterKeys are what every parameter object may say.
-var parameterKeys = []string{"name", "id", "start_date", "end_date", "granularity"}
+var parameterKeys = (&decoder{}).parameterFields(&Parameter{}).keys()
 
 // checkOptions reads the options of one parameter by the table of its type, which
 // is nil for a type that is unknown.
