@@ -51,6 +51,21 @@ func TestEveryTypeIsComplete(t *testing.T) {
 	}
 }
 
+// Clients of the same wire format ask by these names too.
+func TestNamesThatTypesHaveBesides(t *testing.T) {
+	t.Parallel()
+	for alias, name := range map[string]string{
+		"summary": "summary_metrics", "pages": "top_pages", "traffic": "top_referrers", "countries": "country",
+		"cities": "city", "errors": "recent_errors", "performance": "vitals_overview", "sessions": "session_list",
+		"profiles": "profile_list", "engagement": "interaction_summary", "browsers": "browser_name",
+		"operating_systems": "os_name",
+	} {
+		if typ := Lookup(alias); typ == nil || typ.Name != name {
+			t.Errorf("%s is not %s", alias, name)
+		}
+	}
+}
+
 // publicTypes are those that anybody may ask of a public website: the overview and breakdowns,
 // custom_events*, eight types of errors and vitals_*, as other servers have it, and percentiles,
 // which tells of properties what custom_events_property_* tell.
