@@ -115,7 +115,8 @@ fault: clickhouse ## Run SEEDS (50) of every fault, REAL_SEEDS (5) of them on re
 	@MILLRACE_TEST_SLACK=1 go test -count=1 -timeout 6h ./tests/fault -seeds $(SEEDS) -real-seeds $(REAL_SEEDS) -report $(CURDIR)/docs/benchmarks/fault.md
 
 .PHONY: oracle
-oracle: clickhouse ## Ask every query type of SEEDS (50) random sets of events, and compare with plain Go
+oracle: SEEDS := 100
+oracle: clickhouse ## Ask every query type of SEEDS (100) random sets of events, and compare with plain Go
 	@go test -count=1 -timeout 6h ./internal/analytics/analyticstest -run '^TestEveryTypeAgreesWithTheOracleOnRandomSets$$' -seeds $(SEEDS)
 
 .PHONY: soak

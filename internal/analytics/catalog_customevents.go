@@ -134,12 +134,12 @@ var customEventTypes = []Type{
 				Expr: "e.properties",
 			},
 			{
-				Name: "anonymous_id", Type: String, Label: "Visitor", Description: "Anonymous id as stored.",
-				Example: "anon_5f0c1a", Expr: "e.anonymous_id",
+				Name: "anonymous_id", Type: String, Label: "Visitor", Description: "Anonymous id as stored" + unlessPublic,
+				Example: "anon_5f0c1a", Expr: "e.anonymous_id", Personal: true,
 			},
 			{
-				Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4",
-				Expr: "e.session_id",
+				Name: "session_id", Type: String, Label: "Session", Description: "Session id" + unlessPublic,
+				Example: "sess_91b2d4", Expr: "e.session_id", Personal: true,
 			},
 			{
 				Name: "timestamp", Type: Datetime, Label: "Time", Description: "When it happened.",

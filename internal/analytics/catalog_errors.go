@@ -44,12 +44,12 @@ var errorTypes = []Type{
 				Expr: "e.path",
 			},
 			{
-				Name: "anonymous_id", Type: String, Label: "Visitor", Description: "Anonymous id as stored.",
-				Example: "anon_5f0c1a", Expr: "e.anonymous_id",
+				Name: "anonymous_id", Type: String, Label: "Visitor", Description: "Anonymous id as stored" + unlessPublic,
+				Example: "anon_5f0c1a", Expr: "e.anonymous_id", Personal: true,
 			},
 			{
-				Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4",
-				Expr: "e.session_id",
+				Name: "session_id", Type: String, Label: "Session", Description: "Session id" + unlessPublic,
+				Example: "sess_91b2d4", Expr: "e.session_id", Personal: true,
 			},
 			{
 				Name: "timestamp", Type: Datetime, Label: "Time", Description: "When it happened.",
@@ -97,7 +97,7 @@ var errorTypes = []Type{
 				Expr: "e.region",
 			},
 		},
-		Filters: errorFilters, Sorts: []string{"timestamp"}, DefaultLimit: DefaultLimit,
+		Filters: errorFilters, Sorts: []string{"timestamp"}, DefaultLimit: DefaultLimit, Public: true,
 		OrderBy: "timestamp", Desc: true, Tie: "e.owner_id, e.event_key, e.name",
 	},
 	{

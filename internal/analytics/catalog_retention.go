@@ -150,21 +150,22 @@ var retentionTypes = []Type{
 		Filters: eventFilters, DefaultLimit: 1,
 		Options: []Option{
 			{
-				Name: "activation_event", Kind: OptionText, Required: true, Min: 1, Max: maxEventNameLen,
+				Name: "activation_event", Kind: OptionText, Filter: true, Required: true, Min: 1, Max: maxEventNameLen,
 				Doc: "Name of the event that activates a user.", Example: `"signup"`,
 			},
 			{
-				Name: "return_event", Kind: OptionText, Required: true, Min: 1, Max: maxEventNameLen,
+				Name: "return_event", Kind: OptionText, Filter: true, Required: true, Min: 1, Max: maxEventNameLen,
 				Doc: "Name of the event by which a user comes back.", Example: `"purchase"`,
 			},
 			{
-				Name: "horizon_days", Kind: OptionInteger, Required: true, OneOf: []string{"7", "30"}, Min: 7, Max: 30,
+				Name: "horizon_days", Kind: OptionInteger, Filter: true, Required: true,
+				OneOf: []string{"7", "30"}, Min: 7, Max: 30,
 				Doc: "Within how many days of 24 hours.", Example: `7`,
 			},
 			{
 				Name: "observation_end",
-				Kind: OptionMoment,
-				Doc:  "Day, included, or moment, excluded, until which events count; the end of the range when it is not given.",
+				Kind: OptionMoment, Filter: true,
+				Doc: "Day, included, or moment, excluded, until which events count; the end of the range when it is not given.",
 			},
 		},
 		From: perActivated, Where: "e.profile_id != ''",

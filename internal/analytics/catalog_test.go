@@ -51,6 +51,67 @@ func TestEveryTypeIsComplete(t *testing.T) {
 	}
 }
 
+// Clients of the same wire format ask by these names too.
+func TestNamesThatTypesHaveBesides(t *testing.T) {
+	t.Parallel()
+	for alias, name := range map[string]string{
+		"summary": "summary_metrics", "pages": "top_pages", "traffic": "top_referrers", "countries": "country",
+		"cities": "city", "errors": "recent_errors", "performance": "vitals_overview", "sessions": "session_list",
+		"profiles": "profile_list", "engagement": "interaction_summary", "browsers": "browser_name",
+		"operating_systems": "os_name",
+	} {
+		if typ := Lookup(alias); typ == nil || typ.Name != name {
+			t.Errorf("%s is not %s", alias, name)
+		}
+	}
+}
+
+// publicTypes are those that anybody may ask of a public website: the overview and breakdowns,
+// custom_events*, eight types of errors and vitals_*, as other servers have it, and percentiles,
+// which tells of properties what custom_events_property_* tell.
+const publicTypes = "" +
+	"summary_metrics events_by_date today_metrics active_stats top_pages page_performance " +
+	"entry_pages exit_pages page_time_analysis top_referrers traffic_sources utm_sources utm_mediums " +
+	"utm_campaigns utm_terms utm_content browser_name browser_versions os_name device_types " +
+	"screen_resolution country region city timezone language custom_events custom_events_summary " +
+	"custom_events_trends custom_events_trends_by_event custom_events_by_path custom_events_recent " +
+	"custom_events_property_cardinality custom_events_property_classification " +
+	"custom_events_property_top_values custom_events_property_distribution custom_events_discovery " +
+	"percentiles recent_errors error_types errors_by_type error_summary errors_by_page error_trends " +
+	"error_frequency error_chart_data vitals_overview vitals_time_series vitals_by_page " +
+	"vitals_by_country vitals_by_browser vitals_by_region vitals_by_city outbound_links " +
+	"outbound_domains"
+
+func TestWhatIsPublic(t *testing.T) {
+	t.Parallel()
+	var public []string
+	for i := range Catalog {
+		typ := &Catalog[i]
+		if !typ.Public {
+			continue
+		}
+		public = append(public, typ.Name)
+		for _, c := range typ.Columns {
+			ids := strings.Contains(c.Expr, "e.anonymous_id") || strings.Contains(c.Expr, "e.session_id") ||
+				strings.Contains(c.Expr, "e.profile_id")
+			if ids && c.Type == String && !c.Personal {
+				t.Errorf("%s.%s tells one visitor from others", typ.Name, c.Name)
+			}
+		}
+		env := envOf(typ)
+		env.Public = func(*Type) bool { return true }
+		sql := mustStatement(t, typ.Example("today"), env).SQL
+		for _, c := range typ.Columns {
+			if empty := strings.Contains(sql, "'' AS "+c.Name+","); empty != c.Personal {
+				t.Errorf("%s.%s is empty: %t, in\n%s", typ.Name, c.Name, empty, sql)
+			}
+		}
+	}
+	if got := strings.Join(public, " "); got != publicTypes {
+		t.Errorf("public are %s", got)
+	}
+}
+
 func TestEveryResponseHasATotalOrder(t *testing.T) {
 	t.Parallel()
 	for i := range Catalog {

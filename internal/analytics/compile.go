@@ -22,6 +22,9 @@ type Environment struct {
 	// ErrNotCovered; such a parameter fails alone. personal tells that the request asks
 	// by who users are, which is never public. nil rejects nothing.
 	Reject func(t *Type, personal bool) error
+	// Public reports whether the caller may ask for a type only because it is public. nil
+	// stands for a caller who may ask for all that is not rejected.
+	Public func(t *Type) bool
 }
 
 func (e *Environment) reject(t *Type, r *Request) error {
@@ -30,6 +33,23 @@ func (e *Environment) reject(t *Type, r *Request) error {
 	}
 	return e.Reject(t, r.personal())
 }
+
+// shown is a type as the caller sees it.
+func (e *Environment) shown(t *Type) *Type {
+	if t == nil || e.Public == nil || !e.Public(t) || !slices.ContainsFunc(t.Columns, isPersonalColumn) {
+		return t
+	}
+	public := *t
+	public.Columns = slices.Clone(t.Columns)
+	for i := range public.Columns {
+		if c := &public.Columns[i]; c.Personal {
+			c.Expr = "''"
+		}
+	}
+	return &public
+}
+
+func isPersonalColumn(c Column) bool { return c.Personal }
 
 // Output is the response of one parameter of a request.
 type Output struct {
@@ -124,11 +144,12 @@ func (c *compiler) plan() Plan {
 	c.checkGroupBy(types)
 	if len(c.problems) == 0 {
 		for i, t := range types {
-			types[i] = t.grouped(r.GroupBy)
+			types[i] = c.env.shown(t).grouped(r.GroupBy)
 		}
 	}
 	c.checkCompare(types)
 	c.checkSort(types)
+	c.request = r.ofEvents()
 	var questions []asked
 	for i, t := range types {
 		param := &r.Parameters[i]
@@ -142,7 +163,7 @@ func (c *compiler) plan() Plan {
 			continue
 		}
 		o := Output{Label: param.Label(), Type: t, Columns: t.Columns, Range: rng, Applied: appliedTo(t,
-			r), Rejected: c.env.reject(t, r)}
+			c.request), Rejected: c.env.reject(t, r)}
 		switch {
 		case t.ownRange() && t.Series:
 			o.Granularity = Minutely
@@ -150,7 +171,7 @@ func (c *compiler) plan() Plan {
 			o.Granularity = c.granularity(param, "", t)
 		}
 		if o.Rejected == nil {
-			q := newQuery(t, r, given[i], c.env.Subject, rng, buckets)
+			q := newQuery(t, c.request, given[i], c.env.Subject, rng, buckets)
 			q.plan = q.choose(&c.env)
 			if r.Compare != nil {
 				previous := earlier.rng // as it was asked for: what is read may end later

@@ -2,7 +2,9 @@ package analytics
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -125,10 +127,24 @@ func (d *decoder) open(prefix string, v *fastjson.Value, table fields, other fun
 	})
 }
 
+// BodyKeys are the keys of the objects of a body, in order: those of a request, of a
+// parameter besides the options of its type, and of a filter.
+func BodyKeys() (request, parameter, filter []string) {
+	d := &decoder{}
+	return d.requestFields(&Request{}).keys(), d.parameterFields(&Parameter{}).keys(), d.filterFields(&Filter{}, 1).keys()
+}
+
+func (f fields) keys() []string { return slices.Sorted(maps.Keys(f)) }
+
 func (d *decoder) request(prefix string, v *fastjson.Value) Request {
 	var r Request
+	d.object(prefix, v, d.requestFields(&r))
+	return r
+}
+
+func (d *decoder) requestFields(r *Request) fields {
 	zone := d.single(d.text(&r.TimeZone))
-	d.object(prefix, v, fields{
+	return fields{
 		"id": d.label(&r.ID),
 		"parameters": d.array(func(at string, v *fastjson.Value) {
 			r.Parameters = append(r.Parameters,
@@ -149,8 +165,7 @@ func (d *decoder) request(prefix string, v *fastjson.Value) Request {
 			fmt.Sprintf("Limit cannot exceed %d", MaxLimit)),
 		"page": d.integer(&r.Page, 1, "Page must be at least 1", MaxPage,
 			fmt.Sprintf("Page cannot exceed %d", MaxPage)),
-	})
-	return r
+	}
 }
 
 func (d *decoder) parameter(at string, v *fastjson.Value) Parameter {
@@ -160,10 +175,8 @@ func (d *decoder) parameter(at string, v *fastjson.Value) Parameter {
 		d.text(&p.Name)(at, v)
 	case fastjson.TypeObject:
 		before := len(d.problems)
-		d.open(at+".", v, fields{
-			"name": d.text(&p.Name), "id": d.label(&p.ID), "start_date": d.text(&p.StartDate), "end_date": d.text(&p.EndDate),
-			"granularity": d.text(&p.Granularity),
-		}, func(name string, v *fastjson.Value) { p.options = append(p.options, rawOption{name, v}) })
+		d.open(at+".", v, d.parameterFields(&p),
+			func(name string, v *fastjson.Value) { p.options = append(p.options, rawOption{name, v}) })
 		if p.Name == "" && len(d.problems) == before {
 			d.add(at+".name", "required", at+".name is required")
 		}
@@ -172,6 +185,13 @@ func (d *decoder) parameter(at string, v *fastjson.Value) Parameter {
 		return p
 	}
 	return p
+}
+
+func (d *decoder) parameterFields(p *Parameter) fields {
+	return fields{
+		"name": d.text(&p.Name), "id": d.label(&p.ID), "start_date": d.text(&p.StartDate), "end_date": d.text(&p.EndDate),
+		"granularity": d.text(&p.Granularity),
+	}
 }
 
 // compare reads previous_period, or a range.

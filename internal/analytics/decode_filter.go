@@ -27,18 +27,22 @@ func (d *decoder) filter(at string, v *fastjson.Value, level int) Filter {
 		return f
 	}
 	before := len(d.problems)
-	d.object(at+".", v, fields{
-		"field": d.text(&f.Field), "op": d.text(&f.Op), "value": d.values(&f),
+	d.object(at+".", v, d.filterFields(&f, level))
+	if len(d.problems) == before {
+		d.oneForm(at, &f)
+	}
+	return f
+}
+
+func (d *decoder) filterFields(f *Filter, level int) fields {
+	return fields{
+		"field": d.text(&f.Field), "op": d.text(&f.Op), "value": d.values(f),
 		"and": d.filters(&f.And, level+1), "or": d.filters(&f.Or, level+1),
 		"not": func(at string, v *fastjson.Value) {
 			inner := d.filter(at, v, level+1)
 			f.Not = &inner
 		},
-	})
-	if len(d.problems) == before {
-		d.oneForm(at, &f)
 	}
-	return f
 }
 
 // oneForm rejects a filter that is several, and a comparison without its parts.

@@ -26,7 +26,12 @@ func checkFilters(at string, filters []Filter, types []*Type) []apierr.Detail {
 	}
 	c := filterCheck{types: distinctTypes(types)}
 	for i := range filters {
-		c.filter(fmt.Sprintf("%s[%d]", at, i), &filters[i])
+		place := fmt.Sprintf("%s[%d]", at, i)
+		if givesOption(&filters[i]) {
+			c.option(place, &filters[i])
+			continue
+		}
+		c.filter(place, &filters[i])
 	}
 	return c.problems
 }
@@ -108,6 +113,10 @@ func (c *filterCheck) comparison(at string, f *Filter) {
 func (c *filterCheck) field(at string, f *Filter) (kind FieldKind, known bool) {
 	field := findField(f.Field)
 	measured := anyMeasure(f.Field)
+	if givesOption(f) {
+		c.add(at, "unsupported_filter", f.Field+" must stand beside other filters, not within one", "")
+		return 0, false
+	}
 	if field == nil && measured == nil {
 		c.add(at, "unknown_filter", "Unknown filter field: "+echo(f.Field), suggestField(f.Field))
 		return 0, false
@@ -207,8 +216,9 @@ func (v *Scalar) number() (float64, bool) {
 }
 
 func supportedFilters(t *Type) string {
-	if len(t.Filters)+len(t.Measures) == 0 {
+	names := slices.Concat(t.Filters, t.Measures, t.FilterOptions())
+	if len(names) == 0 {
 		return t.Name + " supports no filters"
 	}
-	return "Supported filters: " + strings.Join(slices.Concat(t.Filters, t.Measures), ", ")
+	return "Supported filters: " + strings.Join(names, ", ")
 }

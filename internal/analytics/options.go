@@ -31,43 +31,23 @@ type options struct {
 }
 
 // parameterKeys are what every parameter object may say.
-var parameterKeys = []string{"name", "id", "start_date", "end_date", "granularity"}
+var parameterKeys = (&decoder{}).parameterFields(&Parameter{}).keys()
 
 // checkOptions reads the options of one parameter by the table of its type, which
 // is nil for a type that is unknown.
 func (c *compiler) checkOptions(i int, t *Type) options {
-	p, at := &c.request.Parameters[i], fmt.Sprintf("%sparameters[%d]", c.prefix, i)
-	names := slices.Clone(parameterKeys)
-	if t != nil {
-		for _, o := range t.Options {
-			names = append(names, o.Name)
-		}
-	}
-	for _, raw := range p.options {
-		if len(c.problems) >= MaxProblems {
-			break
-		}
-		if !slices.Contains(names, raw.name) {
-			c.problems = append(c.problems, problem(at+"."+echo(raw.name), "unknown_field", "Unknown field: "+echo(raw.name),
-				didYouMean(raw.name, sorted(slices.Clone(names)))))
-		}
-	}
+	c.checkOptionNames(i, t)
 	var all options
 	if t == nil {
 		return all
 	}
 	for _, o := range t.Options {
-		var given *fastjson.Value
-		for _, raw := range p.options {
-			if raw.name == o.Name {
-				given = raw.value
-			}
-		}
+		given, at := c.given(i, &o)
 		d := &decoder{}
 		if given == nil && o.Required {
-			d.add(at+"."+o.Name, "required", t.Name+" needs "+o.Name)
+			d.add(at, "required", t.Name+" needs "+o.Name)
 		}
-		read := optionReaders[o.Kind](d, at+"."+o.Name, &o, given, t, c.env.Subject.Kind)
+		read := optionReaders[o.Kind](d, at, &o, given, t, c.env.Subject.Kind)
 		all.params, all.steps = append(all.params, read.params...), append(all.steps, read.steps...)
 		c.problems = append(c.problems, d.problems...)
 	}

@@ -2,11 +2,15 @@ package analytics
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // optionType has an option of each kind.
@@ -186,4 +190,71 @@ func quotedMost(t *testing.T, s string, most int) string {
 	t.Helper()
 	r := []rune(s)
 	return encode(t, string(r[:min(len(r), most)]))
+}
+
+// A filter gives an option as the parameter object does.
+func TestOptionsThatFiltersGive(t *testing.T) {
+	t.Parallel()
+	const (
+		options = `{"parameters":[{"name":"identified_profile_retention","activation_event":"signup",` +
+			`"return_event":"buy","horizon_days":30,"observation_end":"2026-04-02"}],"preset":"today",` +
+			`"filters":[{"field":"country","op":"eq","value":"AT"}]}`
+		filters = `{"parameters":["identified_profile_retention"],"preset":"today","filters":[` +
+			`{"field":"activation_event","op":"eq","value":"signup"},{"field":"return_event","op":"eq","value":"buy"},` +
+			`{"field":"country","op":"eq","value":"AT"},{"field":"horizon_days","op":"eq","value":%s},` +
+			`{"field":"observation_end","op":"eq","value":"2026-04-02"}]}`
+	)
+	want := mustStatement(t, options, websiteEnv())
+	for _, days := range []string{"30", `"30"`} {
+		got := mustStatement(t, fmt.Sprintf(filters, days), websiteEnv())
+		if diff := cmp.Diff([]any{want.SQL, want.Params}, []any{got.SQL, got.Params}); diff != "" {
+			t.Errorf("%s: (-options +filters):\n%s", days, diff)
+		}
+	}
+	for _, tc := range []struct{ parameters, filters, field, message string }{
+		{
+			`"identified_profile_retention"`, `{"field":"activation_event","op":"eq","value":"a"}`,
+			"parameters[0].return_event", "identified_profile_retention needs return_event",
+		},
+		{
+			`"identified_profile_retention"`, `{"field":"horizon_days","op":"eq","value":8}`,
+			"filters[0].value", "Invalid horizon_days: 8",
+		},
+		{
+			`"identified_profile_retention"`, `{"field":"activation_event","op":"in","value":["a"]}`,
+			"filters[0].op", "Operator in is not supported by activation_event",
+		},
+		{
+			`"identified_profile_retention"`, `{"field":"activation_event","op":"eq","value":["a","b"]}`,
+			"filters[0].value", "Operator eq takes one value",
+		},
+		{
+			`"identified_profile_retention"`, `{"field":"activation_event","op":"eq"}`,
+			"filters[0].value", "filters[0].value is required",
+		},
+		{
+			`{"name":"identified_profile_retention","return_event":"a"}`, `{"field":"return_event","op":"eq","value":"a"}`,
+			"filters[0].field", "return_event is given twice",
+		},
+		{
+			`"identified_profile_retention"`, `{"not":{"field":"return_event","op":"eq","value":"a"}}`,
+			"filters[0].not.field", "return_event must stand beside other filters, not within one",
+		},
+		{
+			`"identified_profile_retention","summary"`, `{"field":"return_event","op":"eq","value":"a"}`,
+			"filters[0].field", "Filter return_event is not supported by summary_metrics",
+		},
+		{
+			`"retention"`, `{"field":"return_event","op":"eq","value":"a"}`,
+			"filters[0].field", "Filter return_event is not supported by retention",
+		},
+	} {
+		_, err := compileBody(t, `{"parameters":[`+tc.parameters+`],"preset":"today","filters":[`+tc.filters+`]}`, websiteEnv())
+		var rejected *apierr.Error
+		if !errors.As(err, &rejected) || !slices.ContainsFunc(rejected.Details, func(d apierr.Detail) bool {
+			return d.Field == tc.field && d.Message == tc.message
+		}) {
+			t.Errorf("%s %s: %+v", tc.parameters, tc.filters, rejected)
+		}
+	}
 }

@@ -80,7 +80,13 @@ type Column struct {
 	Order string
 	// Show makes of a text what the response shows; nil shows it as it is.
 	Show func(string) string
+	// Personal columns tell one visitor from others. They are empty to whom a type is
+	// told only because it is public.
+	Personal bool
 }
+
+// unlessPublic ends the description of a column that is Personal.
+const unlessPublic = "; empty for who may ask only what is public."
 
 // Type describes one query type. A type is data: adding one is an entry in
 // Catalog and a golden file.
@@ -173,6 +179,8 @@ type Option struct {
 	Name     string
 	Kind     OptionKind
 	Required bool
+	// Filter tells that a filter with eq may give it as well.
+	Filter bool
 	// Default is used where the caller says nothing; empty for none.
 	Default string
 	// Min and Max bound a number, the count of numbers' values or of steps, or the length of a text in code points.

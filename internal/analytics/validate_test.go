@@ -208,6 +208,12 @@ func TestEveryRejectionNamesTheFieldAndWhatIsSupported(t *testing.T) {
 			"Filter metric_name is not supported by top_pages", supportedFilters(Lookup("top_pages")),
 		},
 		{
+			"a filter that one of two types lacks",
+			`{"parameters":["summary","vitals_overview"],"preset":"today","filters":[{"field":"utm_source","op":"eq","value":"x"}]}`,
+			"filters[0].field", "Filter utm_source is not supported by vitals_overview",
+			supportedFilters(Lookup("vitals_overview")),
+		},
+		{
 			"an unknown operator", filterBody(`{"field":"path","op":"like","value":"x"}`), "filters[0].op",
 			"Unknown filter operator: like",
 			"Supported operators: eq, ne, contains, not_contains, starts_with, ends_with, regex, in, not_in, is_set, not_set",

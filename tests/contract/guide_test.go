@@ -28,6 +28,8 @@ type guide struct {
 	website func(*harness.System) string
 	// events are stored before the first example.
 	events []string
+	// more is stored as well; it returns variables of the environment.
+	more func(*testing.T, *harness.System) []string
 	// silent is what a script prints for which the page shows no response.
 	silent *regexp.Regexp
 	// settle is how long a response may take until it is the one shown, since what was
@@ -48,8 +50,8 @@ var guides = []guide{
 		silent:  accepted,
 	},
 	{
-		name: "querying", least: 18, website: func(s *harness.System) string { return s.PublicWebsiteID }, silent: accepted,
-		settle: 90 * time.Second,
+		name: "querying", least: 20, website: func(s *harness.System) string { return s.PublicWebsiteID }, silent: accepted,
+		settle: 90 * time.Second, more: clicksAndExposures,
 	},
 	{
 		name: "exporting", least: 4, website: func(s *harness.System) string { return s.WebsiteID }, silent: nothing,
@@ -87,6 +89,9 @@ func TestTheExamplesOfTheGuidesDoWhatTheySay(t *testing.T) {
 				os.Environ(), "INGEST="+s.IngestURL, "QUERY="+s.QueryURL, "API_KEY="+s.Key, "WEBSITE_ID="+g.website(s),
 				"CLICKHOUSE=http://"+clickhousetest.HTTPAddr(t), "DATABASE="+s.ClickHouse.Database,
 			)
+			if g.more != nil {
+				env = append(env, g.more(t, s)...)
+			}
 			functions := ""
 			for _, e := range examples[1:] {
 				script, kind, want := functions+e[1], e[2], e[3]

@@ -32,7 +32,7 @@ func describe(d *document, t *analytics.Type) {
 	}{
 		{"Also called", t.Aliases},
 		{"Needs a filter by", t.Requires},
-		{"Filters:", slices.Concat(t.Filters, t.Measures)},
+		{"Filters:", slices.Concat(t.Filters, t.Measures, t.FilterOptions())},
 		{"Grouped by any of", t.Groups},
 		{"Sorted by any of", t.Sorts},
 	} {

@@ -180,7 +180,9 @@ func handZones(typ *analytics.Type, number int, organization bool) []string {
 	return append([]string{""}, others...)
 }
 
-// eventTypes are the types that are answered from events, which the oracle knows.
+// eventTypes are the types that are answered from events, which the oracle knows. Those of
+// links have one of their own (linkQuestion), those of flags are counted by hand
+// (handMadeExposures), and what ingestion tells of itself is for tests/component/ingestion.
 var eventTypes = slices.DeleteFunc(slices.Clone(analytics.Catalog), func(t analytics.Type) bool {
 	return t.Category == "Ingestion" || t.Category == "Feature flags" || t.Subjects == analytics.Link
 })

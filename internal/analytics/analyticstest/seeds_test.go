@@ -13,9 +13,22 @@ import (
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/analytics/analyticstest"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
-var seeds = flag.Int("seeds", 4, "about how many random sets of events every type is asked a question")
+var seedsOf = flag.Int("seeds", 0,
+	"about how many random sets of events every type is asked a question; 0 means 4, and 25 where bounds are strict")
+
+// seeds is how many they are.
+func seeds() int {
+	switch {
+	case *seedsOf > 0:
+		return *seedsOf
+	case testkit.Strict():
+		return 25
+	}
+	return 4
+}
 
 // ofSeed gives the events of a random set to websites and an organization of their own.
 func ofSeed(seed int) (set []analyticstest.Event, r *rand.Rand) {
@@ -36,7 +49,7 @@ func ofSeed(seed int) (set []analyticstest.Event, r *rand.Rand) {
 
 func TestEveryTypeAgreesWithTheOracleOnRandomSets(t *testing.T) {
 	t.Parallel()
-	sets, random := make([][]analyticstest.Event, *seeds), make([]*rand.Rand, *seeds)
+	sets, random := make([][]analyticstest.Event, seeds()), make([]*rand.Rand, seeds())
 	for i := range sets {
 		sets[i], random[i] = ofSeed(i)
 	}

@@ -70,6 +70,9 @@ func (s *standing) reject(t *analytics.Type, personal bool) error {
 	}
 }
 
+// onlyPublic reports whether a type may be asked for only because it is public.
+func (s *standing) onlyPublic(t *analytics.Type) bool { return !s.scopes.Has(auth.Scope(t.Scope)) }
+
 // covered rejects a request about what is not there, or of which nothing is covered.
 func covered(plans []analytics.Plan, c *request, may *standing) error {
 	if may.absent != nil {

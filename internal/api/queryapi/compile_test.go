@@ -212,7 +212,9 @@ func TestCompilingHasTheAccessOfQueries(t *testing.T) {
 	}{
 		{"nobody", "", "", body("web_1", "pages"), 401, "AUTH_REQUIRED"},
 		{"nobody, a public website", "", "", body("web_open", "pages"), 200, `"owner":"web_open"`},
-		{"nobody, a public website, a private type", "", "", body("web_open", "recent_errors"), 401, "AUTH_REQUIRED"},
+		{"nobody, a public website, a private type", "", "", body("web_open", "session_list"), 401, "AUTH_REQUIRED"},
+		{"nobody, who visitors are", "", "", body("web_open", "recent_errors"), 200, `'' AS anonymous_id,\n    '' AS session_id`},
+		{"a key, who visitors are", "global", "", body("web_open", "recent_errors"), 200, `e.anonymous_id AS anonymous_id`},
 		{"no scope", "powerless", "", body("web_1", "pages"), 403, "FORBIDDEN"},
 		{"another organization's website", "foreign", "", body("web_1", "pages"), 403, "Access denied to this website"},
 		{"another organization", "global", "", body("org_2", "pages"), 403, "Access denied to this website"},

@@ -66,16 +66,16 @@ func websitesRoute(r huma.Registry) *huma.Operation {
 	}
 }
 
-// queryRoute describes the body loosely: what a type takes is in the response of
-// /v1/query/types, and a rejection names every problem.
-func queryRoute(huma.Registry) *huma.Operation {
+// queryRoute describes the body but for what each type takes, which is in the response of
+// /v1/query/types.
+func queryRoute(r huma.Registry) *huma.Operation {
 	one := queryResponse()
 	batch := rpc.Object([]string{"success", "requestId", "batch", "results"}, map[string]*huma.Schema{
 		"success": rpc.Boolean(true), "requestId": rpc.Text(""), "batch": rpc.Boolean(true),
 		"results": rpc.ListOf(rpc.Object([]string{"queryId", "data", "meta"}, queryFields()),
 			"One entry a query, in the order of the request."),
 	})
-	request := queryRequest()
+	request := queryRequest(r)
 	return &huma.Operation{
 		Method: fiber.MethodPost, Path: "/v1/query", OperationID: "query", Tags: []string{"query"},
 		Summary: "Answer one query, or a list of them",
@@ -93,19 +93,6 @@ func queryRoute(huma.Registry) *huma.Operation {
 		}})},
 		Responses: queryResponses(&huma.Schema{OneOf: []*huma.Schema{one, batch}}),
 		Security:  append(credentials(auth.ScopeReadData), map[string][]string{}),
-	}
-}
-
-// subjectParams say what a query is about.
-func subjectParams() []*huma.Param {
-	param := func(name, doc string) *huma.Param {
-		return &huma.Param{Name: name, In: "query", Description: doc, Schema: &huma.Schema{Type: huma.TypeString}}
-	}
-	return []*huma.Param{
-		param("website_id", "The website, by id or client id."),
-		param("organization_id", "The organization, instead of a website: all websites of it."),
-		param("link_id", "The short link, instead of a website; it wins over both."),
-		param("timezone", "An IANA time zone; UTC without it."),
 	}
 }
 
@@ -129,7 +116,7 @@ func queryResponses(success *huma.Schema) map[string]*huma.Response {
 	return all
 }
 
-func compileRoute(huma.Registry) *huma.Operation {
+func compileRoute(r huma.Registry) *huma.Operation {
 	texts := &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeString}}
 	return &huma.Operation{
 		Method: fiber.MethodPost, Path: "/v1/query/compile", OperationID: "query.compile", Tags: []string{"query"},
@@ -144,7 +131,7 @@ func compileRoute(huma.Registry) *huma.Operation {
 				"from":      rpc.Text("YYYY-MM-DD, or a date-time."),
 				"to":        rpc.Text("YYYY-MM-DD, included, or a date-time, excluded."),
 				"timeUnit":  {Type: huma.TypeString, Enum: anys(analytics.GranularityNames())},
-				"filters":   rpc.ListOf(&huma.Schema{}, "As of a query."),
+				"filters":   rpc.ListOf(filterSchema(r), "As of a query."),
 				"groupBy":   {Description: "As of a query."},
 				"orderBy":   rpc.Text("A column, and after a space asc or desc."),
 				"limit":     {Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(maxCompileLimit))},

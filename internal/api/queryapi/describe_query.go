@@ -7,34 +7,6 @@ import (
 	"github.com/millrace/millrace/internal/api/rpc"
 )
 
-func queryRequest() *huma.Schema {
-	text := rpc.Text
-	return &huma.Schema{
-		Type: huma.TypeObject, Required: []string{"parameters"},
-		Properties: map[string]*huma.Schema{
-			"id": {Type: huma.TypeString, MaxLength: new(analytics.MaxLabelLen), Description: "Repeated as queryId."},
-			"parameters": {
-				Type: huma.TypeArray, Items: &huma.Schema{}, MinItems: new(1), MaxItems: new(analytics.MaxParameters),
-				Description: "Names of query types, or objects with a name and a range of their own.",
-			},
-			"preset":      {Type: huma.TypeString, Enum: anys(analytics.PresetNames())},
-			"startDate":   text("YYYY-MM-DD, or a date-time."),
-			"endDate":     text("YYYY-MM-DD, included, or a date-time, excluded."),
-			"timeZone":    text("An IANA name; it wins over the parameter timezone."),
-			"granularity": text("Where a type supports one: see supports_granularity of /v1/query/types."),
-			"filters": rpc.ListOf(&huma.Schema{},
-				"Objects with field, op and value, and others with and, or and not of them."),
-			"groupBy": {Description: "Dimensions to group by, where a type takes them."},
-			"compare": {Description: "previous_period, or an object with startDate and endDate: each row says what it " +
-				"was then, and by how much it changed."},
-			"sortBy":    text("One of allowedSortFields."),
-			"sortOrder": {Type: huma.TypeString, Enum: []any{"asc", "desc"}},
-			"limit":     {Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(analytics.MaxLimit))},
-			"page":      {Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(analytics.MaxPage))},
-		},
-	}
-}
-
 func queryResponse() *huma.Schema {
 	fields := queryFields()
 	fields["success"], fields["requestId"] = rpc.Boolean(true), rpc.Text("")

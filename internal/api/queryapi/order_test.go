@@ -37,7 +37,7 @@ var spoilings = map[string]checktest.Failure[spoilt]{
 	"limits":      {Spoil: func(s *spoilt) { s.limited = true }, Code: apierr.RateLimited},
 	"subject":     {Spoil: func(s *spoilt) { s.query = "?website_id=web_none" }, Code: apierr.AccessDenied},
 	"syntax":      {Spoil: func(s *spoilt) { s.cut = true }, Code: apierr.Parse},
-	"coverage":    {Spoil: func(s *spoilt) { s.key, s.typ = "foreign", "recent_errors" }, Code: apierr.Forbidden},
+	"coverage":    {Spoil: func(s *spoilt) { s.key, s.typ = "foreign", "session_list" }, Code: apierr.Forbidden},
 }
 
 // with is spoilings with those of one route.

@@ -14,12 +14,12 @@ import (
 func TestWhoMayAskWhatOfAPublicWebsite(t *testing.T) {
 	t.Parallel()
 	const (
-		mixed    = `{"parameters":["recent_errors","summary"],"preset":"today"}`
-		private  = `{"parameters":["recent_errors"],"preset":"today"}`
+		mixed    = `{"parameters":["session_list","summary"],"preset":"today"}`
+		private  = `{"parameters":["session_list"],"preset":"today"}`
 		byUser   = `{"parameters":["summary"],"preset":"today","filters":[{"field":"profile_id","op":"eq","value":"u"}]}`
 		byTrait  = `{"parameters":["summary"],"preset":"today","filters":[{"or":[{"not":{"field":"trait:email","op":"starts_with","value":"a"}}]}]}`
 		perUser  = `{"parameters":["summary"],"preset":"today","groupBy":["profile_id"]}`
-		failed   = `{"parameter":"recent_errors","success":false,"error":"`
+		failed   = `{"parameter":"session_list","success":false,"error":"`
 		anybody  = failed + `Authentication required","code":"AUTH_REQUIRED","data":[]}`
 		other    = failed + `Insufficient permissions","code":"FORBIDDEN","data":[]}`
 		response = `"data":[{"parameter":"summary","success":true,"data":[{"owner":"web_open"}]}`
@@ -37,7 +37,7 @@ func TestWhoMayAskWhatOfAPublicWebsite(t *testing.T) {
 		{"another organization's key, a private type", "foreign", "web_open", private, 403, `"FORBIDDEN"`},
 		{"a key of another website", "website", "web_open", mixed, 200, response + `,` + other},
 		{"a key without scopes", "powerless", "web_open", mixed, 200, response + `,` + other},
-		{"a key of the organization", "global", "web_open", mixed, 200, `{"parameter":"recent_errors","success":true`},
+		{"a key of the organization", "global", "web_open", mixed, 200, `{"parameter":"session_list","success":true`},
 		{"a bad key", "nobody", "web_open", summary, 401, `"AUTH_REQUIRED"`},
 		{"a private website without a key", "", "web_1", summary, 401, `"AUTH_REQUIRED"`},
 		{"no such website without a key", "", "web_0", summary, 401, `"AUTH_REQUIRED"`},
@@ -54,7 +54,7 @@ func TestWhoMayAskWhatOfAPublicWebsite(t *testing.T) {
 		{"by what is known of them, with a key of the organization", "global", "web_open", byTrait, 200, response},
 		{"by who users are in a part of a batch", "", "web_open", `[` + perUser + `,` + summary + `]`, 200, response},
 		{
-			"a mistake beside", "", "web_open", `{"parameters":["recent_errors","nonsense"],"preset":"today"}`, 400,
+			"a mistake beside", "", "web_open", `{"parameters":["session_list","nonsense"],"preset":"today"}`, 400,
 			"Unknown query type: nonsense",
 		},
 	} {
@@ -141,7 +141,7 @@ func TestPagesElsewhereMayAskForWhatIsPublic(t *testing.T) {
 		"a public website": {"web_open", 200}, "a private one": {"web_1", 403},
 	} {
 		resp, body := call(t, http.MethodPost, "/v1/query?website_id="+tc.website, "",
-			`{"parameters":["summary","recent_errors"],"preset":"today"}`,
+			`{"parameters":["summary","session_list"],"preset":"today"}`,
 			"Cookie", "millrace_session=ann", "Origin", elsewhere)
 		if resp.StatusCode != tc.status || resp.Header.Get("Access-Control-Allow-Origin") != "*" ||
 			resp.Header.Get("Access-Control-Allow-Credentials") != "" {

@@ -14,7 +14,9 @@ import (
 // environment is what a caller's requests are read against. Where it cannot be told
 // which days the rollups are right for, all is counted from the events.
 func (h *handlers) environment(c *fiber.Ctx, may standing) analytics.Environment {
-	env := analytics.Environment{Subject: may.subject, TimeZone: c.Query(zoneParameter), Now: h.now(), Reject: may.reject}
+	env := analytics.Environment{
+		Subject: may.subject, TimeZone: c.Query(zoneParameter), Now: h.now(), Reject: may.reject, Public: may.onlyPublic,
+	}
 	if h.dirty != nil && may.absent == nil {
 		days, err := h.dirty.DirtyDays(c.UserContext(), may.subject)
 		env.Rollups, env.Dirty = err == nil, days

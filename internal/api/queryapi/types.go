@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/gofiber/fiber/v2"
@@ -152,7 +153,8 @@ func (*handlers) types(c *fiber.Ctx, _ *request) error {
 
 func configOf(t *analytics.Type, withMeta bool) typeConfig {
 	config := typeConfig{
-		name: t.Name, AllowedFilters: list(t.Filters), AllowedSortFields: list(t.Sorts), Aliases: list(t.Aliases),
+		name: t.Name, AllowedFilters: list(slices.Concat(t.Filters, t.FilterOptions())), AllowedSortFields: list(t.Sorts),
+		Aliases:      list(t.Aliases),
 		Customizable: len(t.Filters) > 0, DefaultLimit: t.DefaultLimit, PublicAccess: t.Public,
 	}
 	if !withMeta {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -68,22 +69,38 @@ var hostile = []string{
 	"it's", `\`, `\'; DROP TABLE events; --`, "{owner:String}", "a\tb\nc\r\x00", "é\u2028", "--", "/*", "%s",
 }
 
-func TestEveryTypeRunsOverHTTPAsItIsCompiled(t *testing.T) {
-	t.Parallel()
-	cfg := clickhousetest.Migrated(t, schema.Migrate)
-	log := slog.New(slog.DiscardHandler)
-	app, err := queryapi.New(queryapi.Config{},
-		queryapi.Deps{Log: log, Metrics: prometheus.NewRegistry(), Access: tenant{}, Tenants: tenant{}, Links: tenant{}})
+// dirty are the days that the rollups cannot answer for.
+type dirty []time.Time
+
+func (d dirty) DirtyDays(context.Context, analytics.Subject) ([]time.Time, error) { return d, nil }
+
+// hostOf is a query host that knows which days are dirty; nil is one that does not, and
+// reads the events alone.
+func hostOf(t *testing.T, days analytics.DirtyDays) host {
+	t.Helper()
+	app, err := queryapi.New(queryapi.Config{}, queryapi.Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Access: tenant{}, Tenants: tenant{},
+		Links: tenant{}, Dirty: days,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := &port{cfg, "http://" + clickhousetest.HTTPAddr(t)}
+	return app
+}
+
+// projects are what is asked about, and its kind.
+var projects = map[string]analytics.SubjectKind{
+	"web_1": analytics.Website, "org_1": analytics.Organization, "lnk_1": analytics.Link,
+}
+
+func TestEveryTypeRunsOverHTTPAsItIsCompiled(t *testing.T) {
+	t.Parallel()
+	port := &port{clickhousetest.Migrated(t, schema.Migrate), "http://" + clickhousetest.HTTPAddr(t)}
+	app := hostOf(t, nil)
 	for i := range analytics.Catalog {
 		typ := &analytics.Catalog[i]
 		t.Run(typ.Name, func(t *testing.T) {
-			for project, kind := range map[string]analytics.SubjectKind{
-				"web_1": analytics.Website, "org_1": analytics.Organization, "lnk_1": analytics.Link,
-			} {
+			for project, kind := range projects {
 				if typ.Subjects&kind == 0 {
 					continue
 				}
@@ -91,16 +108,7 @@ func TestEveryTypeRunsOverHTTPAsItIsCompiled(t *testing.T) {
 					if n == 0 && kind == analytics.Organization && typ.Subjects&analytics.Website != 0 {
 						continue // its text differs from that of a website in what the other body shows
 					}
-					statement, err := compile(t, app, body)
-					if err != nil {
-						t.Errorf("%v: %v", body, err)
-						continue
-					}
-					columns, err := port.run(t.Context(), statement)
-					if err != nil {
-						t.Errorf("%v: %v\n%s", body, err, statement.SQL)
-						continue
-					}
+					statement, columns := port.compiled(t, app, "UTC", body)
 					if n == 0 && len(columns) < len(typ.Columns) {
 						t.Errorf("columns %v of %d", columns, len(typ.Columns))
 					}
@@ -111,6 +119,66 @@ func TestEveryTypeRunsOverHTTPAsItIsCompiled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server that knows its dirty days hands out statements over rollups: with a day of
+// events between, and in a zone whose days begin within UTC days.
+func TestEveryRollupRunsOverHTTPAsItIsCompiled(t *testing.T) {
+	t.Parallel()
+	port := &port{clickhousetest.Migrated(t, schema.Migrate), "http://" + clickhousetest.HTTPAddr(t)}
+	seen := map[string]int{} // statements by what they read
+	for _, days := range []dirty{{}, {time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC)}} {
+		app := hostOf(t, days)
+		for i := range analytics.Catalog {
+			typ := &analytics.Catalog[i]
+			if typ.Rollup == nil {
+				continue
+			}
+			for project, kind := range projects {
+				if typ.Subjects&kind == 0 {
+					continue
+				}
+				for _, unit := range []string{"day", "hour"} {
+					body := bodies(typ, project)[0]
+					if _, series := body["timeUnit"]; series {
+						body["timeUnit"] = unit
+					} else if unit == "hour" {
+						continue
+					}
+					statement, columns := port.compiled(t, app, "America/St_Johns", body)
+					if len(columns) < len(typ.Columns) {
+						t.Errorf("%s: columns %v of %d", typ.Name, columns, len(typ.Columns))
+					}
+					seen[statement.Plan.Source]++
+					for _, name := range []string{"base_days", "cut_days"} {
+						if _, has := statement.Params[name]; has {
+							seen[name]++
+						}
+					}
+				}
+			}
+		}
+	}
+	for _, of := range []string{"rollup", "rollup and events", "base_days", "cut_days"} {
+		if seen[of] == 0 {
+			t.Errorf("no statement has %s; they have %v", of, seen)
+		}
+	}
+}
+
+// compiled compiles a body and runs the statement; it returns also the names of its columns.
+func (p *port) compiled(t *testing.T, app host, zone string, body map[string]any) (*statement, []string) {
+	t.Helper()
+	s, err := compile(t, app, zone, body)
+	if err != nil {
+		t.Errorf("%v: %v", body, err)
+		return &statement{}, nil
+	}
+	columns, err := p.run(t.Context(), s)
+	if err != nil {
+		t.Errorf("%v: %v\n%s", body, err, s.SQL)
+	}
+	return s, columns
 }
 
 // texts are filters that take any text.
@@ -185,17 +253,20 @@ func valueOf(o *analytics.Option) any {
 type statement struct {
 	SQL    string            `json:"sql"`
 	Params map[string]string `json:"params"`
+	Plan   struct {
+		Source string `json:"source"`
+	} `json:"plan"`
 }
 
-func compile(t *testing.T, app host, body map[string]any) (*statement, error) {
+func compile(t *testing.T, app host, zone string, body map[string]any) (*statement, error) {
 	t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := "/v1/query/compile"
+	target := "/v1/query/compile?timezone=" + zone
 	if project, _ := body["projectId"].(string); strings.HasPrefix(project, "lnk_") { // which the query string names
-		target += "?link_id=" + project
+		target += "&link_id=" + project
 	}
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader(string(text)))
 	req.Header.Set("X-Api-Key", "any")

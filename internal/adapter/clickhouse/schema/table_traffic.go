@@ -7,8 +7,8 @@ import "slices"
 // sketches, which are exact as long as they are small
 // (docs/adr/0015-rollups-for-questions.md).
 
-// wide is the sketch of where there are few of them: exact up to 4096, then 0.2 % off
-// on average. narrow is that of where there are many: exact up to 512, then 0.6 % off
+// wide is the sketch of where there are few of them: exact below 4096, then 0.2 % off
+// on average. narrow is that of where there are many: exact below 512, then 0.6 % off
 // on average. Both say the same of the same set, however it was put together.
 const (
 	wide   = "uniqCombined64(17)"
