@@ -105,6 +105,7 @@ func subjectParams() []*huma.Param {
 	}
 	return []*huma.Param{
 		param("website_id", "The website, by id or client id."),
+		param("link_id", "The short link, by id, instead of a website; a key that asks needs global access."),
 		param("organization_id", "The organization, instead of a website."),
 		param("timezone", "An IANA time zone; UTC without it."),
 	}

@@ -1,6 +1,7 @@
 package queryapi
 
 import (
+	"encoding/json"
 	"net/http"
 	"regexp"
 	"slices"
@@ -41,10 +42,34 @@ func TestTheDocumentIsOpenAPIAndHasEveryOperation(t *testing.T) {
 			}
 		}
 	}
+	for _, s := range subjects {
+		if s.parameter == "schedule_id" { // there are no monitors yet
+			continue
+		}
+		for _, path := range []string{"/v1/query", "/v1/query/compile"} {
+			if !strings.Contains(operationOf(t, body, path), `"name":"`+s.parameter+`"`) {
+				t.Errorf("POST %s does not say that it takes %s", path, s.parameter)
+			}
+		}
+	}
 	again, _ := call(t, http.MethodGet, "/openapi.json", "", "", "If-None-Match", resp.Header.Get("ETag"))
 	if again.StatusCode != http.StatusNotModified {
 		t.Errorf("asked again: %d", again.StatusCode)
 	}
+}
+
+// operationOf is what a document says of a route that takes POST.
+func operationOf(t *testing.T, document, path string) string {
+	t.Helper()
+	var doc struct {
+		Paths map[string]struct {
+			Post json.RawMessage `json:"post"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal([]byte(document), &doc); err != nil {
+		t.Fatal(err)
+	}
+	return string(doc.Paths[path].Post)
 }
 
 func TestTheReferencePageNeedsNothingFromElsewhere(t *testing.T) {
