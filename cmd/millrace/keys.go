@@ -165,7 +165,7 @@ func printRow(w io.Writer, k *apikey.Key, now time.Time) error {
 
 func orNever(t time.Time) string {
 	if t.IsZero() {
-		return "never"
+		return never
 	}
 	return t.Format(time.RFC3339)
 }

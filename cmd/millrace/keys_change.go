@@ -35,8 +35,9 @@ type keyFlags struct {
 func (f *keyFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.name, "name", "", "`NAME` of the key")
 	flags.StringArrayVar(&f.scopes, "scope", nil, "a `SCOPE`, or all; may be given more than once")
-	flags.StringVar(&f.expires, "expires", "",
+	flags.StringVar(&f.expires, "expires", never,
 		"`WHEN` the key expires: 720h from now, a time such as 2027-01-01T00:00:00Z, or never")
+	flags.Lookup("expires").DefValue = "" // nothing to tell: a key that is changed keeps what it has
 	flags.IntVar(&f.rateLimit, flagRateLimit, 0,
 		"the key's own limit of `REQUESTS` in a window, over all endpoints; 0 for none")
 	flags.DurationVar(&f.rateWindow, flagRateWindow, apikey.DefaultRateWindow,
@@ -297,9 +298,13 @@ func parseScopes(names []string) ([]string, error) {
 	return set.Strings(), nil
 }
 
+// never is what is said for a key that does not expire. An empty text, as an unset variable
+// of a script leaves it, does not make one.
+const never = "never"
+
 // parseExpires reads a duration from now, or a time; zero for never.
 func parseExpires(text string, now time.Time) (time.Time, error) {
-	if text == "" || text == "never" {
+	if text == never {
 		return time.Time{}, nil
 	}
 	if d, err := time.ParseDuration(text); err == nil {

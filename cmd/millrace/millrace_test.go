@@ -209,6 +209,10 @@ func TestKeyCommandsSayWhatIsWrong(t *testing.T) {
 			`--expires: "soon" is neither a duration such as 720h nor a time`,
 		},
 		{
+			[]string{"create", "--name", "x", "--scope", "all", "--expires", ""},
+			`--expires: "" is neither a duration such as 720h nor a time`,
+		},
+		{
 			[]string{"create", "--name", "x", "--scope", "all", "--organization", second.ID, "--expires", "-1h"},
 			"expiresAt must lie in the future",
 		},

@@ -30,7 +30,9 @@ after a deployment of it.
 Every setting is a flag of every command, an environment variable and a key of
 the settings file: --kafka.brokers is MILLRACE_KAFKA_BROKERS and kafka.brokers.
 "millrace config reference" lists them. Commands that need a backend and are not
-told which use that of a standalone on this machine.`,
+told which use that of a standalone on this machine.
+
+A command that is stopped before it is done ends with 130, unless it says otherwise.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},

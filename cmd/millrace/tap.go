@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -50,12 +52,16 @@ until the records that were there when it began.`,
 				Topic: topic, Since: since, Exit: f.exit,
 				Log: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 			}
-			return kafka.Tap(cmd.Context(), s.Kafka, opts, func(r *kafka.Tapped) error {
+			err = kafka.Tap(cmd.Context(), s.Kafka, opts, func(r *kafka.Tapped) error {
 				if !f.wants(r) {
 					return nil
 				}
 				return f.print(cmd.OutOrStdout(), r)
 			})
+			if !f.exit && cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
+				return nil // that is how it ends
+			}
+			return err
 		}),
 	}
 	flags := cmd.Flags()

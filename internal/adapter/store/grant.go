@@ -12,7 +12,8 @@ import (
 )
 
 // Change is InTx for a change that somebody makes: fn runs only where the caller's
-// grant holds in the transaction. What could end it waits until the transaction has:
+// grant holds in the transaction, in which the call that it is of is noted too; see
+// package idempotency. What could end the grant waits until the transaction has:
 // changes of one organization, and of one person's account, come one after the other.
 // Locks are taken in the order organization, user, API key, so that two changes do not
 // wait for each other. Only accepting an invitation, restoring an organization and deleting
@@ -20,13 +21,17 @@ import (
 // that moment, PostgreSQL ends one of the two.
 func (s *Store) Change(ctx context.Context, by audit.By, fn func(ctx context.Context, tx *Store) error) error {
 	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
-		if !tx.judged { // once: a change may end what it rests on, such as one's own session
-			if err := tx.judge(ctx, by.Grant); err != nil {
-				return err
-			}
-			tx.judged = true
+		if tx.judged { // once: a change may end what it rests on, such as one's own session
+			return fn(ctx, tx)
 		}
-		return fn(ctx, tx)
+		if err := tx.judge(ctx, by.Grant); err != nil {
+			return err
+		}
+		tx.judged = true
+		if err := fn(ctx, tx); err != nil {
+			return err
+		}
+		return tx.noteChange(ctx)
 	})
 }
 

@@ -20,17 +20,22 @@ type callRow struct {
 	Request   []byte  `bun:"request_hash"`
 	Sealed    []byte  `bun:"sealed"` // NULL while the call runs
 	StartedAt instant `bun:"started_at"`
+	Changed   bool    `bun:"changed"` // TRUE in rows of versions that do not note it
 }
 
 // ClaimCall implements idempotency.Store.
-func (s *Store) ClaimCall(ctx context.Context, row *idempotency.Row, since time.Time) (*idempotency.Row, error) {
+func (s *Store) ClaimCall(
+	ctx context.Context, row *idempotency.Row, since, lost time.Time,
+) (*idempotency.Row, error) {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	claim := callRow{Caller: row.Caller, Key: row.Key[:], Request: row.Request[:], StartedAt: at(row.StartedAt)}
 	res, err := s.write.NewInsert().Model(&claim).
 		On("CONFLICT (caller, key_hash) DO UPDATE").
 		Set("request_hash = EXCLUDED.request_hash").Set("sealed = NULL").Set("started_at = EXCLUDED.started_at").
-		Where("c.started_at < ?", at(since)).Exec(ctx)
+		Set("changed = EXCLUDED.changed").
+		Where("c.started_at < ? OR (c.sealed IS NULL AND NOT c.changed AND c.started_at <= ?)", at(since), at(lost)).
+		Exec(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("claiming a call: %w", err)
 	}
@@ -43,7 +48,9 @@ func (s *Store) ClaimCall(ctx context.Context, row *idempotency.Row, since time.
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("reading a call: %w", err)
 	}
-	before := &idempotency.Row{Caller: row.Caller, Key: row.Key, Sealed: found.Sealed, StartedAt: found.StartedAt.Time}
+	before := &idempotency.Row{
+		Caller: row.Caller, Key: row.Key, Sealed: found.Sealed, StartedAt: found.StartedAt.Time, Changed: found.Changed,
+	}
 	copy(before.Request[:], found.Request)
 	return before, nil
 }
@@ -61,16 +68,36 @@ func (s *Store) FinishCall(ctx context.Context, row *idempotency.Row) error {
 }
 
 // AbandonCall implements idempotency.Store.
-func (s *Store) AbandonCall(ctx context.Context, row *idempotency.Row) error {
+func (s *Store) AbandonCall(ctx context.Context, row *idempotency.Row, unchanged bool) error {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	_, err := s.write.NewDelete().Model((*callRow)(nil)).
+	q := s.write.NewDelete().Model((*callRow)(nil)).
 		Where("caller = ?", row.Caller).Where("key_hash = ?", row.Key[:]).Where("started_at = ?", at(row.StartedAt)).
-		Where("sealed IS NULL").Exec(ctx)
-	if err != nil {
+		Where("sealed IS NULL")
+	if unchanged {
+		q = q.Where("NOT changed")
+	}
+	if _, err := q.Exec(ctx); err != nil {
 		return fmt.Errorf("abandoning a call: %w", err)
 	}
 	return nil
+}
+
+// noteChange marks the call with an Idempotency-Key that a transaction is of, if it is of one, in
+// that transaction. Where another call was claimed in its place it is idempotency.ErrReplaced,
+// and nothing is kept.
+func (s *Store) noteChange(ctx context.Context) error {
+	call := idempotency.Of(ctx)
+	if call == nil {
+		return nil
+	}
+	res, err := s.write.NewUpdate().Model((*callRow)(nil)).Set("changed = ?", true).
+		Where("caller = ?", call.Caller).Where("key_hash = ?", call.Key[:]).
+		Where("started_at = ?", at(call.StartedAt)).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("noting a change with its call: %w", err)
+	}
+	return mustTouch(res, idempotency.ErrReplaced)
 }
 
 // ForgetCalls implements idempotency.Store.

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace/millrace/internal/platform/cidr"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/displayname"
 	"github.com/millrace/millrace/internal/tenant/managed"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/website"
@@ -291,7 +292,7 @@ func (s *APIKeys) list(ctx context.Context, call *rpc.Call, in *keyList) (*rpc.L
 		return nil, err
 	}
 	filter := apikey.Filter{
-		OrganizationID: call.OrganizationID(), WebsiteID: websiteID, Tag: in.Tag, Search: in.Search,
+		OrganizationID: call.OrganizationID(), WebsiteID: websiteID, Tag: displayname.Form(in.Tag), Search: in.Search,
 		CreatedBy: in.CreatedBy, Status: apikey.Status(in.Status), Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
 	}
 	if _, err := in.After(&filter.After); err != nil {

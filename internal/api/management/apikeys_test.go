@@ -239,7 +239,7 @@ func TestKeysAreFoundByStatusTagAndName(t *testing.T) {
 	w := do[site](d, "owner", "websites/create", shop)
 	w = do[site](d, "owner", "websites/rotateClientId", `{"id":"`+w.ID+`"}`) // else it is its id
 	for _, body := range []string{
-		`{"name":"one","scopes":["read:data"],"tags":["blue"]}`,
+		`{"name":"one","scopes":["read:data"],"tags":["blue"," cafe\u0301"]}`,
 		`{"name":"two","scopes":["read:data"],"access":{"type":"website","websiteId":"` + w.ID + `"}}`,
 		`{"name":"three","scopes":["read:data"]}`,
 	} {
@@ -255,6 +255,7 @@ func TestKeysAreFoundByStatusTagAndName(t *testing.T) {
 		`{"status":"active"}`:                {"two", "one"},
 		`{"status":"revoked"}`:               {"three"},
 		`{"tag":"blue"}`:                     {"one"},
+		`{"tag":"cafe\u0301 "}`:              {"one"}, // as it was sent, which is not as it is kept
 		`{"search":"WO"}`:                    {"two"},
 		`{"websiteId":"` + w.ID + `"}`:       {"two"},
 		`{"websiteId":"` + w.ClientID + `"}`: {"two"},

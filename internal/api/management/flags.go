@@ -7,6 +7,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/displayname"
 	"github.com/millrace/millrace/internal/tenant/managed"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/website"
@@ -185,7 +186,7 @@ func (s *Flags) list(ctx context.Context, call *rpc.Call, in *flagList) (*rpc.Li
 	f := flag.Filter{
 		OrganizationID: call.OrganizationID(), Shared: in.WebsiteID.Set && in.WebsiteID.Value == nil,
 		State: flag.State(in.Status),
-		Tag:   in.Tag, Search: in.Search, Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
+		Tag:   displayname.Form(in.Tag), Search: in.Search, Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
 	}
 	var err error
 	if f.WebsiteID, err = s.within(ctx, call, in.WebsiteID); err != nil {

@@ -182,7 +182,12 @@ func TestNumbersThatCannotBeComparedExactlyAreRejectedAndNameTheirPlace(t *testi
 func TestAChangeOfAFlagKeepsWhatItDoesNotName(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	id := d.flagged(`"key":"a","type":"boolean","owner":"ann","tags":["x"],"targets":[{"variant":"on","userIds":["u"]}]`)
+	id := d.flagged(`"key":"a","type":"boolean","owner":"ann","tags":["x","cafe\u0301"],"targets":[{"variant":"on","userIds":["u"]}]`)
+	for _, tag := range []string{"x", " x", `cafe\u0301`, "caf\u00e9"} {
+		if found := do[[]flagData](d, "viewer", "flags/list", `{"tag":"`+tag+`"}`); len(found) != 1 {
+			t.Errorf("by the tag %q there are %d flags", tag, len(found))
+		}
+	}
 	for _, step := range []struct {
 		patch string
 		check func(flagData) bool
@@ -198,13 +203,19 @@ func TestAChangeOfAFlagKeepsWhatItDoesNotName(t *testing.T) {
 		{`"defaultVariant":"on"`, func(f flagData) bool { return f.DefaultVariant == "on" }},
 		{`"defaultVariant":null`, func(f flagData) bool { return f.DefaultVariant == "off" }},
 		{`"name":null,"rules":[]`, func(f flagData) bool { return f.Name == "a" && f.DefaultVariant == "on" }},
+		// Chosen is also what it is already.
+		{`"defaultVariant":"on"`, func(f flagData) bool { return f.DefaultVariant == "on" }},
+		{`"targets":[{"variant":"off","userIds":["u"]}]`, func(f flagData) bool { return f.DefaultVariant == "on" }},
+		{`"targets":[]`, func(f flagData) bool { return f.DefaultVariant == "on" }},
+		{`"defaultVariant":null`, func(f flagData) bool { return f.DefaultVariant == "on" }},
+		{`"targets":[{"variant":"on","userIds":["u"]}]`, func(f flagData) bool { return f.DefaultVariant == "off" }},
 	} {
 		if got := do[flagData](d, "editor", "flags/update", byID(id, ","+step.patch)); !step.check(got) {
 			t.Errorf("after %s: %+v", step.patch, got)
 		}
 	}
 	d.rejected("editor", "flags/update", byID(id, `,"version":1,"name":"x"`), 409, apierr.Conflict)
-	if same := do[flagData](d, "editor", "flags/update", byID(id, `,"version":8,"name":null`)); same.Version != 8 {
+	if same := do[flagData](d, "editor", "flags/update", byID(id, `,"version":13,"name":null`)); same.Version != 13 {
 		t.Errorf("a change that changes nothing made version %d", same.Version)
 	}
 }
@@ -248,6 +259,8 @@ func TestWhatIsWrongWithAFlagIsNamedByItsPath(t *testing.T) {
 			`,"rules":[{"serve":{"variant":"a"},"conditions":{"all":[{"attribute":"x","op":"matches","values":["("]}]}}]`: "rules[0].conditions.all[0].values[0]",
 		two +
 			`,"rules":[{"serve":{"variant":"a"},"conditions":{"all":[{"op":"inSegment","values":["none"]}]}}]`: "rules[0].conditions.all[0].values[0]",
+		two +
+			`,"rules":[{"serve":{"variant":"a"},"conditions":{"all":[{"any":[{"attribute":"x","op":"exists"}],"negate":true}]}}]`: "rules[0].conditions.all[0]",
 		two +
 			`,"rules":[{"id":"r","serve":{"variant":"a"}},{"id":"r","serve":{"variant":"a"}}]`: "rules[1].id",
 		two +
@@ -481,6 +494,11 @@ func TestPeopleAreGivenAVariantAndLeftToTheRules(t *testing.T) {
 		{"removeTargets", `"userIds":["u1","nobody"]`, "on u4"},
 		{"removeTargets", `"userIds":["u4"],"environment":"dev"`, "on u4"},
 		{"removeTargets", `"userIds":["u4"]`, ""},
+		{
+			"update", `"targets":[{"variant":"on","userIds":["u1"]},{"variant":"off","userIds":["u2"]},{"variant":"on","userIds":["u3"]}]`,
+			"on u1 / off u2 / on u3",
+		},
+		{"addTargets", `"variant":"on","userIds":["u4"],"mode":"replace"`, "on u4 / off u2"},
 	} {
 		f := do[flagData](d, "editor", "flags/"+step.operation, byID(id, ","+step.members))
 		var got []string
@@ -498,6 +516,18 @@ func TestPeopleAreGivenAVariantAndLeftToTheRules(t *testing.T) {
 	d.rejected("editor", "flags/addTargets", byID(id, `,"variant":"maybe","userIds":["u"]`), 400, apierr.Validation)
 	d.rejected("editor", "flags/addTargets", byID(id, `,"variant":"on","userIds":["u"],"environment":"none"`),
 		400, apierr.Validation)
+	// Who is nobody there is no reason for an environment to leave the flag's targets.
+	id = d.flagged(`"key":"b","type":"boolean","targets":[{"variant":"on","userIds":["u"]}],"environments":{"dev":{}}`)
+	for people, want := range map[string]string{
+		`"userIds":["nobody"],"emails":["no@example.com"]`: `"environments":{"dev":{}}`,
+		`"userIds":["nobody","u"]`:                         `"environments":{"dev":{"targets":[]}}`,
+	} {
+		r := d.call("editor", "flags/removeTargets", byID(id, `,"environment":"dev",`+people))
+		if !strings.Contains(r.Text, want) {
+			t.Errorf("without %s: %s, want %s", people, r.Text, want)
+		}
+		do[flagData](d, "editor", "flags/update", byID(id, `,"environments":{"dev":{}}`))
+	}
 }
 
 func TestAFlagIsPutBackToAnEarlierVersion(t *testing.T) {

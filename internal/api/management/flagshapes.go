@@ -30,8 +30,8 @@ type flagConditions struct {
 }
 
 type flagCondition struct {
-	All             []flagCondition `json:"all,omitempty" maxItems:"50" doc:"Conditions instead of a question, all of which have to be met; three deep at most."`
-	Any             []flagCondition `json:"any,omitempty" maxItems:"50" doc:"Conditions instead of a question, one of which has to be met."`
+	All             []flagCondition `json:"all,omitempty" maxItems:"50" doc:"Conditions instead of a question, all of which have to be met; three deep at most. Nothing else stands beside them."`
+	Any             []flagCondition `json:"any,omitempty" maxItems:"50" doc:"Conditions instead of a question, one of which has to be met. Nothing else stands beside them."`
 	Attribute       string          `json:"attribute,omitempty" maxLength:"256" doc:"What of the context is asked: userId, email, anonymousId, organizationId, teamId, $country, $ip, or an attribute of the caller's own."`
 	Op              operatorName    `json:"op,omitempty" doc:"How it is asked."`
 	Values          []any           `json:"values,omitempty" maxItems:"1000" doc:"Texts of at most 256 characters, numbers and booleans, as the operator takes them."`

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/displayname"
 	"github.com/millrace/millrace/internal/tenant/managed"
 	"github.com/millrace/millrace/internal/tenant/org"
 )
@@ -140,7 +141,8 @@ func (s *Links) list(ctx context.Context, call *rpc.Call, in *linkList) (*rpc.Li
 	filter := link.Filter{
 		OrganizationID: call.OrganizationID(), FolderID: in.FolderID.Or(""),
 		Unfiled: in.FolderID.Set && in.FolderID.Value == nil,
-		Domain:  in.Domain.Or(""), Shared: in.Domain.Set && in.Domain.Or("") == "", Tag: in.Tag, Search: in.Search,
+		Domain:  in.Domain.Or(""), Shared: in.Domain.Set && in.Domain.Or("") == "",
+		Tag: displayname.Form(in.Tag), Search: in.Search,
 		Status: link.Status(in.Status), Newest: in.Sort != "createdAt", Limit: in.Size() + 1,
 	}
 	if _, err := in.After(&filter.After); err != nil {

@@ -307,7 +307,7 @@ func TestFoldersAndTagsSortLinks(t *testing.T) {
 	slices.Sort(oldest) // the ids of one millisecond are in no order
 	for filter, want := range map[string][]string{
 		`{}`: {oldest[1], oldest[0]}, `{"sort":"createdAt"}`: oldest, fmt.Sprintf(`{"folderId":%q}`, folder.ID): {in.ID},
-		`{"folderId":null}`: {out.ID}, `{"tag":"a"}`: {in.ID}, `{"search":"` + in.Slug[:4] + `"}`: {in.ID},
+		`{"folderId":null}`: {out.ID}, `{"tag":"a"}`: {in.ID}, `{"tag":" a"}`: {in.ID}, `{"search":"` + in.Slug[:4] + `"}`: {in.ID},
 		`{"status":"disabled"}`: nil,
 	} {
 		var got []string

@@ -9,7 +9,7 @@ import (
 
 // subjectDocs describe the parameters of subjects.
 var subjectDocs = map[string]string{
-	"link_id":         "The short link; it wins over the others.",
+	"link_id":         "The short link, by id; it wins over the others. A key that asks needs global access.",
 	"schedule_id":     "The monitor, by its schedule; it wins over a website and an organization.",
 	"website_id":      "The website, by id or client id.",
 	"organization_id": "The organization, instead of a website.",

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/org"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // Links finds links.
@@ -22,8 +23,8 @@ type Links interface {
 // website among them, is the same as of one that does not exist.
 func (h *handlers) link(c *fiber.Ctx, caller *request, id string) (standing, error) {
 	missing, err := absent(caller, auth.ScopeReadData, "link")
-	if err != nil || h.links == nil {
-		return missing, err
+	if err != nil || h.links == nil || !website.PlausibleRef(id) {
+		return missing, err // what can be no id at all is none that the store could be asked for
 	}
 	l, err := h.links.LinkByID(c.UserContext(), id)
 	if errors.Is(err, link.ErrNotFound) {

@@ -2,10 +2,12 @@ package queryapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/link"
@@ -17,6 +19,8 @@ var links = map[string]string{"lnk_1": "org_1", "lnk_9": "org_2"}
 
 func (access) LinkByID(_ context.Context, id string) (*link.Link, error) {
 	switch organization, ok := links[id]; {
+	case !utf8.ValidString(id) || strings.Contains(id, "\x00"):
+		return nil, errors.New("invalid byte sequence for encoding \"UTF8\"") // as PostgreSQL says
 	case id == "lnk_down":
 		return nil, &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: 5 * time.Second}
 	case !ok:
@@ -45,6 +49,8 @@ func TestWhoMayAskAboutALink(t *testing.T) {
 		{"a key of one website", "website", "?link_id=lnk_1", clicks, 403, "Access denied to this link"},
 		{"a key of another organization", "foreign", "?link_id=lnk_1", clicks, 403, "Access denied to this link"},
 		{"no such link", "global", "?link_id=lnk_0", clicks, 403, "Access denied to this link"},
+		{"what no link is called", "global", "?link_id=lnk_%00", clicks, 403, "Access denied to this link"},
+		{"what is no text", "global", "?link_id=%FF", clicks, 403, "Access denied to this link"},
 		{
 			"a link wins over what else is named", "global", "?organization_id=org_1&website_id=web_9&link_id=lnk_1",
 			clicks, 200, ofLink,

@@ -19,7 +19,7 @@ type memory struct {
 
 func nameOf(r *idempotency.Row) string { return r.Caller + string(r.Key[:]) }
 
-func (m *memory) ClaimCall(_ context.Context, r *idempotency.Row, _ time.Time) (*idempotency.Row, error) {
+func (m *memory) ClaimCall(_ context.Context, r *idempotency.Row, _, _ time.Time) (*idempotency.Row, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if before, ok := m.rows[nameOf(r)]; ok {
@@ -36,10 +36,12 @@ func (m *memory) FinishCall(_ context.Context, r *idempotency.Row) error {
 	return nil
 }
 
-func (m *memory) AbandonCall(_ context.Context, r *idempotency.Row) error {
+func (m *memory) AbandonCall(_ context.Context, r *idempotency.Row, unchanged bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.rows, nameOf(r))
+	if !unchanged || !r.Changed {
+		delete(m.rows, nameOf(r))
+	}
 	return nil
 }
 
@@ -59,6 +61,8 @@ func TestACallWithAnIdempotencyKeyIsMadeOnce(t *testing.T) {
 	}{
 		{"a fault of the caller", `{"name":""}`, "k", "good", 400, "VALIDATION_ERROR"},
 		{"a conflict", `{"name":"taken"}`, "k", "good", 409, "The name is taken already"},
+		{"one that was not made", `{"name":"away"}`, "n", "good", 503, "SERVICE_UNAVAILABLE"},
+		{"the same once more", `{"name":"away"}`, "n", "good", 503, "SERVICE_UNAVAILABLE"},
 		{"one that ends nobody knows how", `{"name":"broken"}`, "m", "good", 500, "INTERNAL"},
 		{"it may have been made", `{"name":"broken"}`, "m", "good", 409, "still runs"},
 		{"the first good one", `{"name":"x"}`, "k", "good", 201, made},

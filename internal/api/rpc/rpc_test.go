@@ -61,11 +61,16 @@ func table() []rpc.Resource {
 			rpc.Op(rpc.Spec{
 				Name: "create", Summary: "Make a thing", Class: auth.ManageWebsites, Audit: "thing.created", Creates: true,
 			},
-				func(_ context.Context, call *rpc.Call, in *thingInput) (*thing, error) {
+				func(ctx context.Context, call *rpc.Call, in *thingInput) (*thing, error) {
 					switch in.Name {
 					case "taken":
 						return nil, errTaken
-					case "broken":
+					case "away":
+						return nil, apierr.New(apierr.ServiceUnavailable)
+					case "broken": // after a change was kept
+						if row := idempotency.Of(ctx); row != nil {
+							row.Changed = true
+						}
 						return nil, errors.New("the password is hunter2")
 					}
 					return &thing{ID: "t_1", Owner: call.OrganizationID(), Name: in.Name + in.Note.Or("")}, nil

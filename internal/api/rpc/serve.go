@@ -135,14 +135,16 @@ func (e *endpoint) once(c *fiber.Ctx, call *Call, key string, input []byte) erro
 		c.Set(headerReplayed, "true")
 		return e.respond(c, call, json.RawMessage(before))
 	}
-	out, err := e.operation.run(ctx, call, input)
+	out, err := e.operation.run(claim.Within(ctx), call, input)
 	if err != nil {
 		err = e.seen(err)
-		// What ended otherwise than by a rejection may have been done: a repetition is
-		// rejected then, and its caller told to look.
-		if httpkit.RowOf(apierr.Of(err).Code).Status < fiber.StatusInternalServerError {
-			e.note(ctx, claim.Abandon(context.WithoutCancel(ctx)))
+		abandon := claim.Abandon
+		if httpkit.RowOf(apierr.Of(err).Code).Status >= fiber.StatusInternalServerError {
+			// It may have been done, or a part of it: a repetition is rejected then, and its
+			// caller told to look.
+			abandon = claim.AbandonUnchanged
 		}
+		e.note(ctx, abandon(context.WithoutCancel(ctx)))
 		return err
 	}
 	text, err := json.Marshal(out)

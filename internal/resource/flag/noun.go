@@ -30,7 +30,9 @@ var Segments = managed.Noun[*Segment]{
 	Type: "segment", View: (*Segment).view, Secret: []string{"userIds", "emails", "conditions"},
 }
 
-// view returns the fields that the audit compares, by their names on the wire.
+// view returns the fields that the audit compares, by their names on the wire. That the default
+// of a boolean flag was chosen is none there, but to choose what follows from the rules and
+// targets today is a change: it stays when they are others.
 func (f *Flag) view() map[string]any {
 	d, a := &f.Definition, &f.About
 	return map[string]any{
@@ -39,7 +41,8 @@ func (f *Flag) view() map[string]any {
 		"visibility": string(a.Visibility), "description": wire.OrNull(a.Description), "tags": a.Tags,
 		"owner":          wire.OrNull(a.Owner),
 		"staleAfterDays": wire.OrNull(a.StaleAfterDays), "exposures": whole(a.Exposures), "defaultVariant": d.DefaultVariant,
-		"offVariant": d.OffVariant, "schedule": whole(d.Schedule), "prerequisites": whole(d.Prerequisites),
+		"defaultVariantChosen": wire.OrNull(a.Type == Boolean && a.Chosen),
+		"offVariant":           d.OffVariant, "schedule": whole(d.Schedule), "prerequisites": whole(d.Prerequisites),
 		"variants": whole(d.Variants), "targets": whole(d.Targets), "rules": whole(d.Rules),
 		"environments": whole(d.Environments),
 		"deletedAt":    wire.Time(f.DeletedAt),

@@ -30,8 +30,10 @@ func (s *Service) AddTargets(
 			if at < 0 {
 				at, all = len(all), append(all, flageval.Target{Variant: variant})
 			}
-			if replace {
-				all[at].UserIDs, all[at].Emails = nil, nil
+			for i := range all { // several may be of the variant
+				if replace && all[i].Variant == variant {
+					all[i].UserIDs, all[i].Emails = nil, nil
+				}
 			}
 			all[at].UserIDs = append(slices.Clone(all[at].UserIDs), unique(p.UserIDs, asIs)...)
 			all[at].Emails = append(slices.Clone(all[at].Emails), unique(p.Emails, strings.ToLower)...)
@@ -40,10 +42,15 @@ func (s *Service) AddTargets(
 	})
 }
 
-// RemoveTargets leaves people to the flag's rules. Those who are no targets are passed over.
+// RemoveTargets leaves people to the flag's rules. Those who are no targets are passed over: an
+// environment without targets of its own goes on with the flag's where it need not have others.
 // Errors are those of Update.
 func (s *Service) RemoveTargets(ctx context.Context, by audit.By, t Target, p People) (*Flag, error) {
 	return s.edit(ctx, by, t, TargetsRemoved, func(is *Flag) error {
+		d := &is.Definition
+		if o, known := d.Environments[p.Environment]; known && o.Targets == nil && !p.among(d.Targets) {
+			return nil
+		}
 		return is.retarget(p, func(all []flageval.Target) []flageval.Target { return all })
 	})
 }
@@ -81,6 +88,17 @@ func without(all []flageval.Target, p *People) []flageval.Target {
 			func(e string) bool { return emails[strings.ToLower(e)] })
 	}
 	return all
+}
+
+// among reports whether targets name one of the people.
+func (p *People) among(all []flageval.Target) bool { return peopleOf(without(all, p)) < peopleOf(all) }
+
+// peopleOf is how many people targets name.
+func peopleOf(all []flageval.Target) (people int) {
+	for _, t := range all {
+		people += len(t.UserIDs) + len(t.Emails)
+	}
+	return people
 }
 
 // inhabited leaves out targets that name nobody.

@@ -79,14 +79,15 @@ func TestASlugOfAnOwnDomainIsAPathOfAFewParts(t *testing.T) {
 	t.Parallel()
 	for slug, want := range map[string]string{
 		"a": "", "Sale-26": "", "a/b/c": "", "a.b_c~d-e": "", "grüße/日本語/٣": "", strings.Repeat("x", 190): "", "a/_b": "",
-		"..a": "", "...": "",
+		"नमस्ते/ที่นี่": "", "..a": "", "...": "",
 		"1/2/3/4/5/6/7/8": "", "admin": "", "robots": "", "robots.txt/a": "", "well-known": "", "healthy": "",
 		"": "invalid_slug", strings.Repeat("x", 191): "invalid_slug", strings.Repeat("ü", 95) + "x": "invalid_slug",
 		"1/2/3/4/5/6/7/8/9": "invalid_slug", "/a": "invalid_slug", "a/": "invalid_slug", "a//b": "invalid_slug",
 		".": "invalid_slug", "..": "invalid_slug", "a/..": "invalid_slug", "./a": "invalid_slug", "_a": "invalid_slug",
 		"a b": "invalid_slug", "a?b": "invalid_slug", "a#b": "invalid_slug", "a%20b": "invalid_slug", "a\\b": "invalid_slug",
 		"a\x00": "invalid_slug", "a\xff": "invalid_slug", "a\u200db": "invalid_slug", "a:b": "invalid_slug",
-		"☃":          "invalid_slug",
+		"☃": "invalid_slug",
+		"ि": "invalid_slug", "a/\u0301": "invalid_slug", "a\u034fb": "invalid_slug", "a\ufe0f": "invalid_slug",
 		"robots.txt": "reserved", "Favicon.ico": "reserved", ".well-known": "reserved",
 		".well-known/acme-challenge/x": "reserved",
 		".Well-Known/x":                "reserved", "health": "reserved",

@@ -32,11 +32,11 @@ func NormSlug(slug string) string { return norm.NFC.String(slug) }
 func CheckOwnSlug(slug string) error {
 	parts := strings.Split(slug, "/")
 	switch {
-	case slug == "" || len(slug) > MaxOwnSlugLen || !utf8.ValidString(slug):
+	case slug == "" || len(slug) > MaxOwnSlugLen || !utf8.ValidString(slug) || !norm.NFC.IsNormalString(slug):
 		return apierr.Invalid("slug", "invalid_slug", "slug must have 1 to 190 bytes of UTF-8")
 	case len(parts) > MaxOwnSlugParts || slices.ContainsFunc(parts, notPart):
 		return apierr.Invalid("slug", "invalid_slug",
-			"slug must have up to 8 parts of letters, digits and -_.~ between slashes, none of them . or ..")
+			"slug must have up to 8 parts of letters, their marks, digits and -_.~ between slashes, none of them . or ..")
 	case slug[0] == '_':
 		return apierr.Invalid("slug", "invalid_slug", "slug must not begin with an underscore")
 	case slices.Contains(ownReserved, strings.ToLower(slug)), strings.EqualFold(parts[0], wellKnown):
@@ -46,9 +46,16 @@ func CheckOwnSlug(slug string) error {
 }
 
 func notPart(part string) bool {
-	return part == "" || part == "." || part == ".." || strings.ContainsFunc(part, notInPart)
+	first, _ := utf8.DecodeRuneInString(part)
+	return part == "" || part == "." || part == ".." || unicode.IsMark(first) || strings.ContainsFunc(part, notInPart)
 }
 
 func notInPart(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.~", r)
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !isMark(r) && !strings.ContainsRune("-_.~", r)
+}
+
+// isMark reports whether a character is one with which words are written, such as the vowels of
+// Devanagari. It is none that cannot be seen: two slugs would look alike.
+func isMark(r rune) bool {
+	return unicode.IsMark(r) && !unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }

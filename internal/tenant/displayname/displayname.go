@@ -31,7 +31,7 @@ func Clean(field, text string, maxLen int) (string, error) {
 	if len(text) > maxLen*utf8.UTFMax*3 {
 		return "", wrongLength(field, utf8.RuneCountInString(text), maxLen)
 	}
-	text = norm.NFC.String(strings.TrimSpace(text))
+	text = Form(text)
 	if n := utf8.RuneCountInString(text); n < 1 || n > maxLen {
 		return "", wrongLength(field, n, maxLen)
 	}
@@ -47,6 +47,9 @@ func Clean(field, text string, maxLen int) (string, error) {
 	}
 	return text, nil
 }
+
+// Form is the form in which Clean keeps a text, for who looks for what was kept.
+func Form(text string) string { return norm.NFC.String(strings.TrimSpace(text)) }
 
 func wrongLength(field string, n, maxLen int) error {
 	rule := "too_long"

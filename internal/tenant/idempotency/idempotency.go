@@ -3,9 +3,10 @@
 //
 // It promises that of all calls of one caller with one key, within 24 hours and
 // from any number of processes, at most one is made, also when a process dies in
-// the middle: what is left of such a call is rejected, for nobody knows whether it
-// was made. A call that was rejected leaves nothing, and may be sent again; one that ended
-// in an error which does not tell is taken for made. Answers are
+// the middle: with each change that is kept, the store notes the call in the same transaction.
+// What is left of a call that has changed something is rejected, for its response is lost; one
+// that has changed nothing may be sent again: at once where it was rejected or failed, else
+// when it has run for too long to be believed in. Answers are
 // sealed with the credential that the call came with, so that the store holds no
 // secret that it does not hold anyway; whoever comes with another credential
 // learns only that the call was made.
@@ -31,7 +32,8 @@ import (
 const (
 	MaxKeyLen = 255            // bytes of a key
 	Keep      = 24 * time.Hour // how long a key is remembered
-	// patience is how long a call may run before it is taken for lost.
+	// patience is how long a call may run before it is taken for lost. Where it was not, it
+	// changes nothing any more: see ErrReplaced.
 	patience = time.Minute
 	// tidyEvery is how often one process removes what is forgotten.
 	tidyEvery = time.Hour
@@ -47,18 +49,26 @@ type Row struct {
 	Key, Request [HashLen]byte
 	Sealed       []byte // the response; empty while the call runs
 	StartedAt    time.Time
+	Changed      bool // a change was kept that is the call's
+}
+
+// ErrReplaced is what a call is told that changes something when another one was claimed in
+// its place.
+var ErrReplaced = &apierr.Error{
+	Code:    apierr.Conflict,
+	Message: "The call took too long, and another one with this Idempotency-Key was begun in its place",
 }
 
 // Store keeps rows.
 type Store interface {
-	// ClaimCall adds a row, in place of an old one of the same caller and key that
-	// was started before since. It returns the row that is there already otherwise,
-	// and nil when it added its own.
-	ClaimCall(ctx context.Context, row *Row, since time.Time) (*Row, error)
+	// ClaimCall adds a row, in place of one of the same caller and key that was started
+	// before since, or not after lost and has neither a response nor a change. It returns
+	// the row that is there already otherwise, and nil when it added its own.
+	ClaimCall(ctx context.Context, row *Row, since, lost time.Time) (*Row, error)
 	// FinishCall keeps the response of a claimed call.
 	FinishCall(ctx context.Context, row *Row) error
-	// AbandonCall removes a claimed call.
-	AbandonCall(ctx context.Context, row *Row) error
+	// AbandonCall removes a claimed call; with unchanged, only one without a change.
+	AbandonCall(ctx context.Context, row *Row, unchanged bool) error
 	// ForgetCalls removes the rows that were started before a time.
 	ForgetCalls(ctx context.Context, before time.Time) error
 }
@@ -116,7 +126,7 @@ func (k *Calls) Begin(ctx context.Context, call *Call) (*Claim, []byte, error) {
 	claim := &Claim{
 		calls: k, row: row, seal: hashOf([]byte("idempotency answer"), []byte(call.Credential), []byte(call.Key)),
 	}
-	before, err := k.store.ClaimCall(ctx, row, now.Add(-Keep))
+	before, err := k.store.ClaimCall(ctx, row, now.Add(-Keep), now.Add(-patience))
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -153,8 +163,30 @@ func (c *Claim) Finish(ctx context.Context, response []byte) error {
 	return c.calls.store.FinishCall(ctx, c.row)
 }
 
-// Abandon gives the right back: the call failed and may be sent again.
-func (c *Claim) Abandon(ctx context.Context) error { return c.calls.store.AbandonCall(ctx, c.row) }
+// Abandon gives the right back: the call was rejected and may be sent again.
+func (c *Claim) Abandon(ctx context.Context) error {
+	return c.calls.store.AbandonCall(ctx, c.row, false)
+}
+
+// AbandonUnchanged is Abandon for a call that failed: it may be sent again unless something was
+// changed by it.
+func (c *Claim) AbandonUnchanged(ctx context.Context) error {
+	return c.calls.store.AbandonCall(ctx, c.row, true)
+}
+
+// rowKey is where the row of a call stands in a context.
+type rowKey struct{}
+
+// Within returns the context in which the call is made: changes in it are its own.
+func (c *Claim) Within(ctx context.Context) context.Context {
+	return context.WithValue(ctx, rowKey{}, c.row)
+}
+
+// Of returns the call that changes in a context are of, for the store to note; nil for none.
+func Of(ctx context.Context) *Row {
+	row, _ := ctx.Value(rowKey{}).(*Row)
+	return row
+}
 
 var errSealed = errors.New("the response is sealed with another credential")
 

@@ -48,10 +48,14 @@ func (s *store) pass(d time.Duration) {
 
 func name(r *idempotency.Row) string { return r.Caller + string(r.Key[:]) }
 
-func (s *store) ClaimCall(_ context.Context, r *idempotency.Row, since time.Time) (*idempotency.Row, error) {
+func (s *store) ClaimCall(
+	_ context.Context, r *idempotency.Row, since, lost time.Time,
+) (*idempotency.Row, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if before, there := s.rows[name(r)]; there && !before.StartedAt.Before(since) || s.err != nil {
+	before, there := s.rows[name(r)]
+	nothing := before.Sealed == nil && !before.Changed && !before.StartedAt.After(lost)
+	if there && !before.StartedAt.Before(since) && !nothing || s.err != nil {
 		return &before, s.err
 	}
 	s.rows[name(r)] = *r
@@ -65,11 +69,22 @@ func (s *store) FinishCall(_ context.Context, r *idempotency.Row) error {
 	return s.err
 }
 
-func (s *store) AbandonCall(_ context.Context, r *idempotency.Row) error {
+func (s *store) AbandonCall(_ context.Context, r *idempotency.Row, unchanged bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.rows, name(r))
+	if !unchanged || !s.rows[name(r)].Changed {
+		delete(s.rows, name(r))
+	}
 	return s.err
+}
+
+// change notes that the call of a context has changed something.
+func (s *store) change(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	row := s.rows[name(idempotency.Of(ctx))]
+	row.Changed = true
+	s.rows[name(&row)] = row
 }
 
 func (s *store) ForgetCalls(_ context.Context, before time.Time) error {
@@ -109,18 +124,42 @@ func TestACallThatComesAgainWithinADayGetsTheFirstAnswer(t *testing.T) {
 	begin(t, s.calls())
 }
 
-func TestWhatIsLeftOfACallIsRejected(t *testing.T) {
+func TestWhatIsLeftOfACallThatHasChangedSomethingIsRejected(t *testing.T) {
 	t.Parallel()
 	for after, want := range map[time.Duration]string{
 		0: "still runs", time.Minute - 1: "still runs", time.Minute: "was cut off", idempotency.Keep: "was cut off",
 	} {
 		s := newStore()
-		begin(t, s.calls())
+		first := begin(t, s.calls())
+		s.change(first.Within(t.Context()))
+		if err := first.AbandonUnchanged(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		s.pass(after)
 		claim, response, err := s.calls().Begin(t.Context(), call())
 		if claim != nil || response != nil || !apierr.Is(err, apierr.Conflict) || !strings.Contains(err.Error(), want) {
 			t.Errorf("after %s: %v, %q, %v, want %q", after, claim, response, err, want)
 		}
+	}
+}
+
+func TestACallThatWasCutOffBeforeItChangedAnythingIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	begin(t, s.calls())
+	s.pass(time.Minute - 1)
+	if _, _, err := s.calls().Begin(t.Context(), call()); !apierr.Is(err, apierr.Conflict) {
+		t.Errorf("while it may still run: %v", err)
+	}
+	s.pass(1)
+	begin(t, s.calls())
+	s = newStore()
+	if err := begin(t, s.calls()).AbandonUnchanged(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	begin(t, s.calls()) // at once, where it is known that it failed
+	if idempotency.Of(t.Context()) != nil {
+		t.Error("a change without a call is one's")
 	}
 }
 

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/idempotency"
 )
@@ -86,12 +88,18 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("another credential: %v", err)
 		}
 	},
-	"a call that failed may be sent again, one that was cut off may not": func(t *testing.T, f *Fixture) {
+	"a call that failed may be sent again, one that was cut off after a change may not": func(t *testing.T, f *Fixture) {
 		k := idempotency.New(f.Store(), f.Clock.Now)
 		if err := begin(t, k, creation()).Abandon(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		begin(t, k, creation())
+		claim := begin(t, k, creation())
+		if err := f.changes(claim.Within(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if err := claim.AbandonUnchanged(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		if _, _, err := k.Begin(t.Context(), creation()); !apierr.Is(err, apierr.Conflict) ||
 			!strings.Contains(err.Error(), "still runs") {
 			t.Errorf("while it runs: %v", err)
@@ -100,6 +108,60 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 		if _, _, err := k.Begin(t.Context(), creation()); !apierr.Is(err, apierr.Conflict) ||
 			!strings.Contains(err.Error(), "cut off") {
 			t.Errorf("when it was lost: %v", err)
+		}
+		if err := claim.Abandon(t.Context()); err != nil { // it was rejected in the end
+			t.Fatal(err)
+		}
+		begin(t, k, creation())
+	},
+	"a call that failed before a change was kept may be sent again": func(t *testing.T, f *Fixture) {
+		k := idempotency.New(f.Store(), f.Clock.Now)
+		claim := begin(t, k, creation())
+		failed := errors.New("the connection broke")
+		if err := f.Store().Change(claim.Within(t.Context()), somebody,
+			func(ctx context.Context, tx *store.Store) error {
+				return errors.Join(change(ctx, tx, "org_1"), failed)
+			}); !errors.Is(err, failed) {
+			t.Fatal(err)
+		}
+		if err := claim.AbandonUnchanged(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		begin(t, k, creation())
+	},
+	"a call that was cut off before it changed anything is made again, and not by both": func(t *testing.T, f *Fixture) {
+		k := idempotency.New(f.Store(), f.Clock.Now)
+		slow := begin(t, k, creation())
+		f.Clock.Set(Start.Add(time.Minute - time.Millisecond))
+		if _, _, err := k.Begin(t.Context(), creation()); !apierr.Is(err, apierr.Conflict) {
+			t.Errorf("while it may still run: %v", err)
+		}
+		f.Clock.Set(Start.Add(time.Minute))
+		again, were := begin(t, k, creation()), f.count("organizations")
+		if err := f.changes(slow.Within(t.Context())); !errors.Is(err, idempotency.ErrReplaced) {
+			t.Errorf("the first one goes on: %v", err)
+		}
+		if n := f.count("organizations"); n != were {
+			t.Errorf("it has made %d", n-were)
+		}
+		if err := f.changes(again.Within(t.Context())); err != nil {
+			t.Errorf("the second one: %v", err)
+		}
+	},
+	"a call of a version that notes no changes counts as if it had made one": func(t *testing.T, f *Fixture) {
+		k := idempotency.New(f.Store(), f.Clock.Now)
+		begin(t, k, creation())
+		db := f.database()
+		defer db.Close()
+		if _, err := db.ExecContext(t.Context(), "INSERT INTO idempotent_calls (caller, key_hash, request_hash, started_at) "+
+			"SELECT 'user:usr_2', key_hash, request_hash, started_at FROM idempotent_calls"); err != nil {
+			t.Fatal(err)
+		}
+		f.Clock.Set(Start.Add(time.Hour))
+		theirs := creation()
+		theirs.Caller = "user:usr_2"
+		if _, _, err := k.Begin(t.Context(), theirs); !apierr.Is(err, apierr.Conflict) {
+			t.Errorf("Begin() = %v", err)
 		}
 	},
 	"a claim that was taken over changes nothing": func(t *testing.T, f *Fixture) {
@@ -149,6 +211,12 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 			}
 		}
 	},
+}
+
+// changes makes an organization.
+func (f *Fixture) changes(ctx context.Context) error {
+	return f.Store().Change(ctx, somebody,
+		func(ctx context.Context, tx *store.Store) error { return change(ctx, tx, "org_1") })
 }
 
 func begin(t *testing.T, k *idempotency.Calls, c *idempotency.Call) *idempotency.Claim {

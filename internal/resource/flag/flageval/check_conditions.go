@@ -44,10 +44,20 @@ func (c *checker) conditions(path string, list []Condition, depth int) {
 	for i := range list {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		if list[i].nested() {
+			c.alone(at, &list[i])
 			c.within(at, &list[i].Conditions, depth+1)
 			continue
 		}
 		c.condition(at, &list[i])
+	}
+}
+
+// alone notes what stands beside conditions within a condition: a question beside them would be
+// asked of nobody, and a negation would be none.
+func (c *checker) alone(path string, is *Condition) {
+	if is.Attribute != "" || is.Op != "" || len(is.Values) > 0 || is.Negate || is.CaseInsensitive {
+		c.add(path, "one_of", "stands for the conditions within, and takes no attribute, op, values, negate and "+
+			"caseInsensitive beside them; negate each of those within instead, and swap all and any")
 	}
 }
 

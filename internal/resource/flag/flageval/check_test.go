@@ -176,6 +176,15 @@ func TestADefinitionIsCheckedByItsLimits(t *testing.T) {
 			Condition{Conditions: Conditions{All: []Condition{exists, exists}}})...), "rules[0].conditions=too_many"},
 		"the deepest": {asks(nest(3)), ""},
 		"too deep":    {asks(nest(4)), "rules[0].conditions.all[0].any[0].any[0]=too_deep"},
+		"conditions and a question": {
+			asks(Condition{
+				Conditions: Conditions{Any: []Condition{exists}}, Attribute: "a", Op: OpEq, Values: []any{"x"},
+			}), "rules[0].conditions.all[0]=one_of",
+		},
+		"conditions that are negated": {
+			asks(exists, Condition{Conditions: Conditions{All: []Condition{exists}}, Negate: true}),
+			"rules[0].conditions.all[1]=one_of",
+		},
 		"all and any": {
 			withRule(Rule{Conditions: &Conditions{All: []Condition{exists}, Any: []Condition{exists}}, Serve: serve}),
 			"rules[0].conditions=one_of",
