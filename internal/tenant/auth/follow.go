@@ -2,6 +2,7 @@ package auth
 
 import (
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/millrace/millrace/internal/platform/control"
@@ -29,7 +30,11 @@ func (a *Authenticator) Apply(c control.Change) {
 				sites.DropUnless(ref, current)
 			}
 		}
-		a.forgetMoves(c.OrganizationID) // which leaves out what is deleted
+		// What is deleted is among those that left. Other changes leave them as they are: they
+		// could not be read again while the store is away.
+		a.forgetMoves(c.OrganizationID, func(held *website.Moves) bool {
+			return slices.Contains(held.Left, c.ID) == c.Gone
+		})
 	case control.Organization:
 		// At its end its keys and websites are of no use, also while the store cannot be
 		// asked. There may be too many of them to be named.
@@ -37,14 +42,14 @@ func (a *Authenticator) Apply(c control.Change) {
 			a.end(c.ID)
 			return
 		}
-		a.forgetMoves(c.ID)
+		a.forgetMoves(c.ID, func(*website.Moves) bool { return false })
 	default:
 	}
 }
 
-func (a *Authenticator) forgetMoves(organizationID string) {
+func (a *Authenticator) forgetMoves(organizationID string, current func(*website.Moves) bool) {
 	if a.moves != nil {
-		a.moves.DropUnless(organizationID, func(*website.Moves) bool { return false })
+		a.moves.DropUnless(organizationID, current)
 	}
 }
 

@@ -316,5 +316,21 @@ func TestAMoveIsSeenAtOnceByBothOrganizations(t *testing.T) {
 		if left() != 2 {
 			t.Error("a website that is deleted is not seen to have left")
 		}
+		of := func(id string, gone bool) control.Change {
+			return control.Change{
+				Kind: control.Website, ID: id, OrganizationID: "org_1", Version: 3, Refs: []string{id}, Gone: gone,
+			}
+		}
+		reads := m.reads
+		a.Apply(of("web_2", true)) // once more
+		a.Apply(of("web_3", false))
+		if left() != 2 || m.reads != reads {
+			t.Errorf("%d reads after changes by which none leaves or comes back", m.reads-reads)
+		}
+		m.known.Left = m.known.Left[:1]
+		a.Apply(of("web_2", false))
+		if left() != 1 {
+			t.Error("a website that is restored is not seen to be back")
+		}
 	})
 }

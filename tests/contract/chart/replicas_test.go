@@ -52,7 +52,8 @@ func TestTheAutoscalerLooksAtProcessorTimeAndRequestsInFlight(t *testing.T) {
 		},
 		{
 			"production", `{"edge": {"autoscaling": {"cpuPercent": 0, "inFlightMetric": "in_flight"}}}`,
-			"millrace-edge", 3, 24, []string{"in_flight 400"},
+			"millrace-edge", 3, 24,
+			[]string{"in_flight 400"},
 		},
 	} {
 		objects := objectsWith(t, tt.file, tt.over)
