@@ -54,9 +54,9 @@ func TestEveryLimitOfAnEventHasACaseAtItAndOneBeyond(t *testing.T) {
 			if l.Max > 0 {
 				checkLimit(t, file, files[file], l, l.Max, l.Max+1)
 			}
-			if l.Min > 0 {
+			if least, ok := l.AtLeast(); ok {
 				l.Status = max(l.Status, http.StatusBadRequest) // only what is too long is cut
-				checkLimit(t, file, files[file], l, l.Min, l.Min-1)
+				checkLimit(t, file, files[file], l, least, least-1)
 			}
 		}
 	}

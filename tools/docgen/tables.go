@@ -133,7 +133,11 @@ func limitTable(d *document, limits []event.Limit) {
 		if l.Status == 0 {
 			beyond = "cut"
 		}
-		rows = append(rows, []string{l.Name, bound(l.Min), bound(l.Max), l.Unit, beyond, l.Note})
+		least := ""
+		if n, ok := l.AtLeast(); ok {
+			least = grouped(n)
+		}
+		rows = append(rows, []string{l.Name, least, bound(l.Max), l.Unit, beyond, l.Note})
 	}
 	d.table([]string{"What", "At least", "At most", "Unit", "Beyond it", "Note"}, rows)
 }
@@ -263,6 +267,11 @@ func bound(n int64) string {
 	if n == 0 {
 		return ""
 	}
+	return grouped(n)
+}
+
+// grouped writes a number with its digits in groups of three.
+func grouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]

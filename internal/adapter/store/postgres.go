@@ -19,8 +19,14 @@ import (
 	migrations "github.com/millrace/millrace/schemas/sql"
 )
 
-// postgresDial bounds one attempt to connect whose URL does not.
-const postgresDial = 5 * time.Second
+const (
+	// postgresDial bounds one attempt to connect whose URL does not.
+	postgresDial = 5 * time.Second
+	// saltsWait is how long the rewriting of the table of salts waits for those that read
+	// it. Whoever wants to read it meanwhile waits too, and an edge wants to before it can
+	// take events.
+	saltsWait = time.Second
+)
 
 func openPostgres(settings config.Store, opts Options) (*Store, error) {
 	cfg, err := postgresConfig(settings)
@@ -48,7 +54,7 @@ func openPostgres(settings config.Store, opts Options) (*Store, error) {
 		bun:        func() schema.Dialect { return pgdialect.New() },
 		migrations: migrations.Postgres,
 		holds:      "? @> to_jsonb(?::text)",
-		shred:      shredPostgres,
+		pruneSalts: prunePostgres,
 		violation:  postgresViolation,
 	}
 	d.migrate = func(ctx context.Context, log *slog.Logger) error {
@@ -94,12 +100,33 @@ func postgresViolation(err error) violation {
 	}
 }
 
-// shredPostgres rewrites the table, which is a few rows: a deletion alone
-// leaves the row where it was until somebody needs its place.
-func shredPostgres(ctx context.Context, write *sql.DB, deleted bool) error {
-	if !deleted {
-		return nil
+// prunePostgres writes the rows that stay into a new file: a deletion alone leaves a row
+// where it was until somebody needs its place. VACUUM (FULL) would do so too, but not in
+// one transaction with the deletion, so that nobody would know what is still to do when it
+// fails; and it keeps a row that an older transaction may read. With TRUNCATE either all is
+// done or the old rows are there for the next try. A dump that began before and had not come
+// to the table yet finds it empty: it lacks salts, which are made again.
+func prunePostgres(ctx context.Context, s *Store, first string) error {
+	over, err := s.read.NewSelect().Model((*saltRow)(nil)).Where("v.day < ?", first).Exists(ctx)
+	if err != nil || !over {
+		return err // nobody else is kept waiting each time that somebody looks
 	}
-	_, err := write.ExecContext(ctx, "VACUUM (FULL) visitor_salts")
-	return err
+	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
+		for _, statement := range []string{
+			"SET LOCAL lock_timeout = " + milliseconds(saltsWait), "LOCK TABLE visitor_salts IN ACCESS EXCLUSIVE MODE",
+		} {
+			if _, err := tx.write.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		var kept []saltRow
+		if err := tx.read.NewSelect().Model(&kept).Where("v.day >= ?", first).Scan(ctx); err != nil {
+			return err
+		}
+		if _, err := tx.write.ExecContext(ctx, "TRUNCATE visitor_salts"); err != nil || len(kept) == 0 {
+			return err
+		}
+		_, err := tx.write.NewInsert().Model(&kept).Exec(ctx)
+		return err
+	})
 }

@@ -77,16 +77,8 @@ func (s *Store) Salts(ctx context.Context) (map[time.Time][]byte, error) {
 func (s *Store) PruneSalts(ctx context.Context, first time.Time) error {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
-	res, err := s.write.NewDelete().Model((*saltRow)(nil)).Where("day < ?", first.UTC().Format(time.DateOnly)).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("deleting visitor salts: %w", err)
-	}
-	deleted, err := res.RowsAffected()
-	if err != nil {
-		return fmt.Errorf("deleting visitor salts: %w", err)
-	}
-	if err := s.dialect.shred(ctx, s.pools[0], deleted > 0); err != nil {
-		return fmt.Errorf("removing deleted visitor salts from the database's files: %w", err)
+	if err := s.dialect.pruneSalts(ctx, s, first.UTC().Format(time.DateOnly)); err != nil {
+		return fmt.Errorf("destroying visitor salts: %w", err)
 	}
 	return nil
 }

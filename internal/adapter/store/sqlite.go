@@ -50,7 +50,7 @@ func openSQLite(path string, readers int, opts Options) (*Store, error) {
 		bun:        func() schema.Dialect { return sqlitedialect.New() },
 		migrations: migrations.SQLite,
 		holds:      "EXISTS (SELECT 1 FROM json_each(?) WHERE value = ?)",
-		shred:      shredSQLite,
+		pruneSalts: pruneSQLite,
 		violation:  sqliteViolation,
 	}
 	d.migrate = func(ctx context.Context, _ *slog.Logger) error { return migrateSQLite(ctx, d, write) }
@@ -101,10 +101,17 @@ func sqliteViolation(err error) violation {
 	}
 }
 
-// shredSQLite carries the zeros into the database's file, and empties the log of
-// writes, which holds pages as they were. It is done also when nothing was deleted
-// just now: the last time, readers may have been in the way.
-func shredSQLite(ctx context.Context, write *sql.DB, _ bool) error {
+// pruneSQLite deletes the rows, carries the zeros into the database's file, and empties
+// the log of writes, which holds pages as they were. The latter is done also when nothing
+// was deleted just now: the last time, readers may have been in the way.
+func pruneSQLite(ctx context.Context, s *Store, first string) error {
+	if _, err := s.write.NewDelete().Model((*saltRow)(nil)).Where("day < ?", first).Exec(ctx); err != nil {
+		return err
+	}
 	var busy, pages, carried int
-	return write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &carried)
+	err := s.pools[0].QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &carried)
+	if err != nil {
+		return fmt.Errorf("emptying the log of writes: %w", err)
+	}
+	return nil
 }

@@ -61,9 +61,9 @@ type dialect struct {
 	alone func(ctx context.Context, log *slog.Logger, do func(context.Context) error) error
 	// holds is a condition: the column of a list, named first, holds a text.
 	holds string
-	// shred removes what was deleted from the table of salts from the database's
-	// files; deleted says whether anything was, just now.
-	shred func(ctx context.Context, write *sql.DB, deleted bool) error
+	// pruneSalts removes the salts of the days before one, YYYY-MM-DD, from their table
+	// and from the database's files.
+	pruneSalts func(ctx context.Context, s *Store, first string) error
 	// violation says which kind of constraint err reports; noViolation for any
 	// other error.
 	violation func(err error) violation

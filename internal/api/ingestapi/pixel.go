@@ -2,6 +2,7 @@ package ingestapi
 
 import (
 	"bytes"
+	"strconv"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -52,7 +53,15 @@ func pixelRoute(name []byte) *ingest.Route {
 // good. HEAD counts nothing.
 func (h *handlers) pixel(c *fiber.Ctx) error {
 	if string(c.Context().Method()) != fiber.MethodHead {
-		if err := h.takePixel(c); err != nil && httpkit.RowOf(err.Code).Retryable() {
+		ended := false
+		defer func() {
+			if !ended { // by a panic, of which whoever answers knows no time to wait
+				c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int(pixelRetryAfter.Seconds())))
+			}
+		}()
+		err := h.takePixel(c)
+		ended = true
+		if err != nil && httpkit.RowOf(err.Code).Retryable() {
 			later := *err
 			later.RetryAfter = pixelRetryAfter
 			return &later

@@ -3,10 +3,12 @@ package ingestapi
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -69,6 +71,87 @@ func TestAPixelIsTakenByItsTypeAndCountedAlsoWhereItHasNone(t *testing.T) {
 				t.Errorf("%d were accepted, %d refused, want one on %s", len(to.accepted), len(to.rejected), tc.route.Name)
 			}
 		})
+	}
+}
+
+// troubled is a register at which each event meets something.
+type troubled struct {
+	register
+	meets func() error
+}
+
+func (t *troubled) Accept(ctx context.Context, req ingest.Request) (ingest.Result, error) {
+	if err := t.meets(); err != nil {
+		return ingest.Result{}, err
+	}
+	return t.register.Accept(ctx, req)
+}
+
+func TestAPixelThatMayCountLaterSaysWhen(t *testing.T) {
+	t.Parallel()
+	entered, leave := make(chan struct{}), make(chan struct{})
+	for _, tc := range []struct {
+		name        string
+		meets       func() error
+		beside      bool // another request, for which alone there is room
+		status      int
+		least, most int // Retry-After
+	}{
+		{"a rejection", func() error { return apierr.New(apierr.DeliveryUnavailable) }, false, 503, 5, 5},
+		{"a fault", func() error { return io.ErrUnexpectedEOF }, false, 500, 5, 5},
+		{"a panic", func() error { var none []int; return fmt.Errorf("%d", none[len(none)]) }, false, 500, 5, 5},
+		{"no room", func() error { entered <- struct{}{}; <-leave; return nil }, true, 503, 2, 10},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			app := New(Config{MaxInFlight: 1},
+				Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Intake: &troubled{meets: tc.meets}})
+			ask := func() *http.Response {
+				resp, err := app.Test(httptest.NewRequest(http.MethodGet, "/px.jpg?client_id=web_1&name=x", http.NoBody), -1)
+				if err != nil {
+					t.Error(err)
+					return &http.Response{}
+				}
+				resp.Body.Close()
+				return resp
+			}
+			beside := make(chan int, 1)
+			if tc.beside {
+				go func() { beside <- ask().StatusCode }()
+				<-entered
+			}
+			resp := ask()
+			after, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+			if resp.StatusCode != tc.status || err != nil || after < tc.least || after > tc.most {
+				t.Errorf("the response is %d, Retry-After %q; want %d and %d to %d",
+					resp.StatusCode, resp.Header.Get("Retry-After"), tc.status, tc.least, tc.most)
+			}
+			if tc.beside {
+				close(leave)
+				if status := <-beside; status != http.StatusOK {
+					t.Errorf("the request beside it has status %d", status)
+				}
+			}
+		})
+	}
+}
+
+func TestAskingForThePixelsHeaderCountsNothing(t *testing.T) {
+	t.Parallel()
+	to := &register{}
+	app := New(Config{}, Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Intake: to})
+	for _, query := range []string{"name=x", "type=pageview&name=x"} {
+		resp, err := app.Test(httptest.NewRequest(http.MethodHead, "/px.jpg?client_id=web_1&"+query, http.NoBody), -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if kind := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || kind != "image/gif" {
+			t.Errorf("%s: the response is %d, %s", query, resp.StatusCode, kind)
+		}
+	}
+	if len(to.accepted)+len(to.rejected) > 0 {
+		t.Errorf("%d were accepted, %d rejected", len(to.accepted), len(to.rejected))
 	}
 }
 

@@ -10,6 +10,9 @@ const (
 	AnonymizeTrue
 	AnonymizeFalse
 	AnonymizeAuto
+	// AnonymizeShown is AnonymizeAuto for a visitor whose id it leaves as it is. Nobody
+	// sends it: whoever knows the visitor's country puts it in the place of auto.
+	AnonymizeShown
 )
 
 // Event is one validated event. Its byte slices belong to the Decoder

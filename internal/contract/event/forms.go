@@ -86,6 +86,13 @@ func pageNumber(name string, typ Type, n PageNumber, most int64) Field {
 	return Field{Name: name, Type: typ, Max: most, to: toNumber(n)}
 }
 
+// placeNumber is where in a script an error occurred, as far as its browser knows.
+func placeNumber(name string, n PageNumber) Field {
+	return Field{
+		Name: name, Type: Number, Min: math.MinInt64, Max: maxWhole, Note: "below 0 is stored as 0", to: toNumber(n),
+	}
+}
+
 // Pages is the form of POST / and POST /batch.
 var Pages = newForm("page", (*Decoder).settlePage,
 	Field{
@@ -163,8 +170,8 @@ var Errors = newForm("error", (*Decoder).settleError,
 		to: toText(Message),
 	},
 	Field{Name: "filename", Type: Text, Max: MaxFilenameLen, Cut: true, to: toText(Filename)},
-	pageNumber("lineno", Number, Line, maxWhole),
-	pageNumber("colno", Number, Column, maxWhole),
+	placeNumber("lineno", Line),
+	placeNumber("colno", Column),
 	Field{Name: "stack", Type: Text, Max: MaxStackLen, Cut: true, to: toText(Stack)},
 	Field{Name: "errorType", Type: Text, Max: MaxNameLen, Cut: true, Note: "Error without it", to: place{in: inName}},
 	anonymousIDField, sessionIDField, eventIDField, anonymizeField, websiteIDField,

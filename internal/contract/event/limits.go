@@ -21,11 +21,20 @@ const (
 // Limit is one row of the reference of limits.
 type Limit struct {
 	Name   string // what is limited: a field, or words for what has no field
-	Min    int64  // 0 where there is no lower limit
+	Min    int64  // see AtLeast
 	Max    int64  // 0 where there is no upper limit
 	Unit   string
 	Status int // HTTP status of a request that exceeds it; 0 for a text that is cut
 	Note   string
+}
+
+// unitOfNumbers is the unit of what is a number in JSON itself.
+const unitOfNumbers = "as a number"
+
+// AtLeast returns the lower limit, if there is one. 0 is one for a number only: nothing
+// else can be less.
+func (l *Limit) AtLeast() (least int64, ok bool) {
+	return l.Min, l.Min > 0 || l.Min == 0 && l.Unit == unitOfNumbers
 }
 
 // Limits lists the limits of a form in the order of the documentation, which is made
@@ -40,7 +49,7 @@ func (f *Form) Limits() []Limit {
 
 // limits appends the limits of one field.
 func (f *Field) limits(all []Limit) []Limit {
-	one := Limit{Name: f.Name, Min: max(f.Min, 0), Max: f.Max, Status: 400, Note: f.Note}
+	one := Limit{Name: f.Name, Min: f.Min, Max: f.Max, Status: 400, Note: f.Note}
 	if len(f.Words) > 0 {
 		return all
 	}
@@ -56,7 +65,7 @@ func (f *Field) limits(all []Limit) []Limit {
 	case Time, Millis:
 		one.Unit = "Unix milliseconds"
 	case Number, Integer:
-		if one.Unit = "as a number"; f.Max == 0 {
+		if one.Unit = unitOfNumbers; f.Max == 0 {
 			return all
 		}
 	case Size:

@@ -33,11 +33,11 @@ func Reserved(name []byte) bool {
 
 // settlePage finds out what a page event tells of.
 func (d *Decoder) settlePage(e *Event, index int) {
-	switch sent := e.Type(); {
-	case bytes.Equal(sent, typeOutgoingLink):
+	switch {
+	case bytes.Equal(e.Type(), typeOutgoingLink):
 		e.Name, e.Kind = nameLink, OutgoingLink
 		return
-	case !bytes.Equal(sent, typeTrack):
+	case e.UnknownType():
 		if number := d.form.numbers["type"]; !d.faulty.has(number) {
 			d.reject(index, &d.form.fields[number], RuleInvalidValue, UnknownType)
 		}
@@ -63,6 +63,12 @@ func (e *Event) Type() []byte {
 		return typeTrack
 	}
 	return e.Page.Texts[EventType]
+}
+
+// UnknownType reports whether a page event is of a type that is neither track nor
+// outgoing_link.
+func (e *Event) UnknownType() bool {
+	return !bytes.Equal(e.Type(), typeTrack) && !bytes.Equal(e.Type(), typeOutgoingLink)
 }
 
 func (*Decoder) settleVital(e *Event, _ int) { e.Kind = Vital }

@@ -52,8 +52,10 @@ func (f *Field) wanted() string {
 
 func within(low, high int64) string {
 	switch {
-	case low == math.MinInt64:
+	case low == math.MinInt64 && high == 0:
 		return ""
+	case low == math.MinInt64:
+		return " of at most " + strconv.FormatInt(high, 10)
 	case high == 0 || high == maxWhole:
 		return " of at least " + strconv.FormatInt(low, 10)
 	}

@@ -30,7 +30,7 @@ func HidesVisitor(event, website Anonymize) bool {
 	if event == AnonymizeUnset {
 		event = website
 	}
-	return event != AnonymizeFalse
+	return event != AnonymizeFalse && event != AnonymizeShown
 }
 
 // SaltGrace is for how long after the end of its UTC day a salt is kept: edges

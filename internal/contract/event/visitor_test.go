@@ -33,6 +33,7 @@ func TestHidesVisitorPrefersTheEventsChoice(t *testing.T) {
 		{AnonymizeTrue, AnonymizeFalse, true},
 		{AnonymizeFalse, AnonymizeTrue, false},
 		{AnonymizeAuto, AnonymizeFalse, true},
+		{AnonymizeShown, AnonymizeTrue, false},
 	} {
 		if got := HidesVisitor(tc.event, tc.website); got != tc.want {
 			t.Errorf("HidesVisitor(%d, %d) = %t, want %t", tc.event, tc.website, got, tc.want)

@@ -149,7 +149,7 @@ func (b *Batch) Add(e *event.Event, to Target, web *Web) {
 	}
 	b.setTime(&v, e)
 	if len(v.ID) == 0 {
-		v.ID, v.IDGenerated = b.idOf(k, &v, e, hashed), true
+		v.ID, v.IDGenerated = b.idOf(k, &v, e, hashed || e.Anonymize == event.AnonymizeShown), true
 	}
 	b.shared.plain = e.Plain
 	b.add(k, b.topicOf(k, v.TimeMillis), &v)
@@ -178,12 +178,13 @@ func (b *Batch) AddCount(c *Count, to Target) {
 	})
 }
 
-// idOf makes the id of an event that came without one. It is valid until the next.
-func (b *Batch) idOf(k *kind, v *Event, e *event.Event, hashed bool) []byte {
+// idOf makes the id of an event that came without one; varies says whether the visitor id
+// may be stored otherwise the next time. It is valid until the next.
+func (b *Batch) idOf(k *kind, v *Event, e *event.Event, varies bool) []byte {
 	if !k.natural || !e.HasTime {
 		return b.newID()
 	}
-	b.natural = appendNatural(b.natural[:0], v, hashed)
+	b.natural = appendNatural(b.natural[:0], v, varies)
 	return b.natural
 }
 

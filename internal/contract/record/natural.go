@@ -15,12 +15,12 @@ const naturalPrefix = "n_"
 // type, and then key and text of each field that is there, in the order of
 // writing, all length-prefixed. Only what the caller said counts, since whatever
 // else is in the event may differ from one sending to the next: of the times the one
-// that the caller gave, no text that is found out, and no hash of the visitor's id,
-// whose salt changes with the day, where a session says whose the event is. (Without
-// one it does count: of many visitors some say the same in the same millisecond.) A
-// field that a later revision adds changes no id of events without it. The room behind
-// dst serves as scratch space.
-func appendNatural(dst []byte, e *Event, hashed bool) []byte {
+// that the caller gave, no text that is found out, and no visitor's id that varies, since
+// it is hashed with the salt of the day, or from some countries is not, where a session
+// says whose the event is. (Without one it does count: of many visitors some say the same
+// in the same millisecond.) A field that a later revision adds changes no id of events
+// without it. The room behind dst serves as scratch space.
+func appendNatural(dst []byte, e *Event, varies bool) []byte {
 	from := len(dst)
 	dst = appendPart(dst, e.Owner)
 	dst = appendPart(dst, e.Type)
@@ -32,7 +32,7 @@ func appendNatural(dst []byte, e *Event, hashed bool) []byte {
 	dst = appendPart(dst, fieldKeys[tsField])
 	dst = appendPrefixed(dst, func(dst []byte) []byte { return strconv.AppendInt(dst, said, 10) })
 	for f := anonymousIDField; f <= sourceField; f++ {
-		if f == anonymousIDField && hashed && len(e.SessionID) > 0 {
+		if f == anonymousIDField && varies && len(e.SessionID) > 0 {
 			continue
 		}
 		dst = appendField(dst, f, *e.text(f))

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
-	"github.com/millrace/millrace/internal/contract/event"
 )
 
 // Item is what became of one event.
@@ -50,15 +49,16 @@ func (r *run) items() []Item {
 	for i := range r.events {
 		e := &r.events[i]
 		items[i] = Item{Type: string(e.Type()), EventID: string(e.EventID)}
-		if e.Rejected {
+		switch {
+		case !e.Rejected:
+		case e.UnknownType():
+			items[i].Outcome = UnknownType
+		default:
 			items[i].Outcome = Invalid
 		}
 	}
 	for _, p := range r.problems {
 		it := &items[p.Index]
-		if p.Message == event.UnknownType {
-			it.Outcome = UnknownType
-		}
 		it.Problems = append(it.Problems,
 			apierr.Detail{Index: apierr.NoIndex, Field: p.Field, Rule: string(p.Rule), Message: p.Message})
 	}

@@ -72,7 +72,7 @@ func (r *run) showVisitors(site *website.Website) {
 	for i := range r.events {
 		e := &r.events[i]
 		if e.Anonymize == event.AnonymizeAuto || e.Anonymize == event.AnonymizeUnset && setting == event.AnonymizeAuto {
-			e.Anonymize = event.AnonymizeFalse
+			e.Anonymize = event.AnonymizeShown
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -169,5 +170,30 @@ func TestAutoShowsVisitorsOfTheUnitedStatesOnly(t *testing.T) {
 		if e := w.decoded(t, 0); (string(e.AnonymousID) == "v") != tc.shown {
 			t.Errorf("from %s, %s: the visitor is stored as %s", tc.addr, tc.choice, e.AnonymousID)
 		}
+	}
+}
+
+// A visitor's network changes between a vital and its repetition, and with it whether the
+// visitor id is hashed.
+func TestASessionsVitalHasOneIDFromEveryCountry(t *testing.T) {
+	t.Parallel()
+	ids := map[string]string{}
+	for _, choice := range []string{``, `,"anonymizeVisitorIds":"auto"`, `,"anonymizeVisitorIds":false`} {
+		for _, addr := range []string{"192.0.2.1", "192.0.2.200"} {
+			w := &world{}
+			body := fmt.Sprintf(`[{"timestamp":%d,"path":"/p","metricName":"LCP","metricValue":1,"anonymousId":"v",`+
+				`"sessionId":"s"%s}]`, noon.UnixMilli(), choice)
+			if _, err := w.located(t).Accept(t.Context(), fromBrowser(Vitals, addr, body)); err != nil {
+				t.Fatal(err)
+			}
+			id := string(w.decoded(t, 0).ID)
+			if before, sent := ids[choice]; sent && id != before || !strings.HasPrefix(id, "n_") {
+				t.Errorf("%s: the ids are %s and %s", choice, before, id)
+			}
+			ids[choice] = id
+		}
+	}
+	if ids[`,"anonymizeVisitorIds":false`] == ids[``] {
+		t.Error("a visitor id that is never hashed does not count")
 	}
 }

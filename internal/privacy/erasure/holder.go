@@ -22,6 +22,7 @@ type holder struct {
 
 	// Of the loop that buries:
 	swept   time.Time
+	prunes  time.Time            // when salts are to be destroyed
 	written map[string]int       // how many tombstones of an erasure are there for certain
 	buried  map[string]time.Time // since when all are
 	waiting map[string]time.Time // until when an erasure that failed waits
@@ -99,6 +100,13 @@ func (h *holder) look(ctx context.Context) error {
 			errs = append(errs, err)
 		} else {
 			h.swept = time.Now()
+		}
+	}
+	if !time.Now().Before(h.prunes) {
+		h.prunes = time.Now().Add(sweepEvery)
+		if err := h.prune(ctx); err != nil {
+			errs = append(errs, err)
+			h.prunes = time.Now().Add(pruneAgain)
 		}
 	}
 	is, err := h.deps.Store.CountErasures(ctx)

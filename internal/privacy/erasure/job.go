@@ -99,6 +99,9 @@ const (
 	// sweepEvery is how often websites past their restore period and salts past their day
 	// are looked for.
 	sweepEvery = 10 * time.Minute
+	// pruneAgain is the pause after salts could not be destroyed. Each try may keep edges
+	// waiting that read theirs.
+	pruneAgain = 30 * time.Second
 	// atOnce bounds the erasures of a round: they are deleted together, for what is
 	// dear about a deletion is to write parts anew.
 	atOnce = 100
@@ -136,13 +139,9 @@ func (j *Job) Run(ctx context.Context) error {
 }
 
 // sweep asks for the erasure of websites that nobody can restore any more, and of
-// what an organization has besides once its websites are gone; and it has the salts of days
-// that are over destroyed also where no edge runs.
+// what an organization has besides once its websites are gone.
 func (j *Job) sweep(ctx context.Context) error {
 	now := j.deps.Now().UTC().Truncate(time.Millisecond)
-	if err := j.deps.Store.PruneSalts(ctx, now.Add(-event.SaltGrace)); err != nil {
-		return err
-	}
 	deleted := now.Add(-j.cfg.RestoreFor - restoreSlack)
 	websites, err := j.deps.Store.DeletedWebsites(ctx, deleted, atOnce)
 	if err != nil {
@@ -163,6 +162,11 @@ func (j *Job) sweep(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// prune has the salts of days that are over destroyed also where no edge runs.
+func (j *Job) prune(ctx context.Context) error {
+	return j.deps.Store.PruneSalts(ctx, j.deps.Now().UTC().Add(-event.SaltGrace))
 }
 
 // askFor asks for the erasure of all that an owner has, a website or an organization.

@@ -36,6 +36,7 @@ type world struct {
 	slow     time.Duration // what a deletion takes
 	gone     []*website.Website
 	orgs     []string // deleted ones
+	prunes   int      // how often salts were to be destroyed
 	calls    []string
 }
 
@@ -60,7 +61,16 @@ func (*world) Lease(context.Context, string) (lease.State, error) { return lease
 func (*world) TakeLease(context.Context, string, string, lease.State) (bool, error) {
 	return true, nil
 }
-func (*world) PruneSalts(context.Context, time.Time) error { return nil }
+
+func (w *world) PruneSalts(context.Context, time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.prunes++
+	if w.fail == "prune" {
+		return errAway
+	}
+	return nil
+}
 
 func (w *world) OpenErasures(_ context.Context, s Selection) (open []*Erasure, err error) {
 	w.mu.Lock()
@@ -463,6 +473,24 @@ func TestAnOrganizationIsErasedAfterItsWebsites(t *testing.T) {
 			if e.Kind != tombstone.Website || e.OwnerID != "org_1" || e.OrganizationID != "org_1" || e.State != Done {
 				t.Errorf("the erasure is %+v", e)
 			}
+		}
+	})
+}
+
+// Something reads their table, which may take hours, and each try keeps others waiting.
+func TestSaltsThatCannotBeDestroyedHoldNothingElseBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.orgs, w.fail = []string{"org_1"}, "prune"
+		w.runFor(t, 2*time.Minute-time.Second)
+		if len(w.erasures) != 1 || w.prunes != 4 {
+			t.Errorf("%d erasures, and %d tries to destroy salts; want 1 and one each half a minute", len(w.erasures), w.prunes)
+		}
+		w.fail, w.prunes = "", 0
+		w.runFor(t, time.Hour-time.Second)
+		if w.prunes != 6 {
+			t.Errorf("salts are looked for %d times in an hour, want 6", w.prunes)
 		}
 	})
 }
