@@ -2,8 +2,11 @@ package contract
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,19 +85,36 @@ func checkLimit(t *testing.T, file string, steps map[string]apitest.Step, l even
 	}
 }
 
-func TestEveryRouteHasACaseOfEveryCode(t *testing.T) {
+// hash is the variable for the part of a path that stands for a content.
+var hash = regexp.MustCompile(`\$\{\w+_HASH\}`)
+
+func TestEveryRouteHasACaseOfEveryResponse(t *testing.T) {
 	t.Parallel()
 	told := map[string]bool{}
 	for _, c := range load(t) {
 		for _, s := range c.Steps {
-			_, rest, _ := strings.Cut(s.Request.URL, "}")
+			host, rest, _ := strings.Cut(s.Request.URL, "}")
+			if !strings.HasPrefix(host, "${INGEST") {
+				continue
+			}
 			path, _, _ := strings.Cut(rest, "?")
-			told[fmt.Sprint(path, " ", s.Response.Status, " ", codeIn(s.Response.Body))] = true
+			path = hash.ReplaceAllString(path, ":hash")
+			response := fmt.Sprint(s.Request.Method, " ", path, " ", s.Response.Status)
+			told[response], told[response+" "+codeIn(s.Response.Body)] = true, true
 		}
 	}
 	for _, r := range ingestapi.Routes {
+		statuses := slices.Collect(maps.Keys(r.Responses))
+		if r.In != nil && r.Method == http.MethodPost {
+			statuses = append(statuses, "204") // where nothing of it is wanted
+		}
+		for _, status := range statuses {
+			if name := fmt.Sprint(r.Method, " ", r.Path, " ", status); !told[name] {
+				t.Errorf("no case with %s", name)
+			}
+		}
 		if r.In == nil {
-			continue
+			continue // anybody may ask, and nothing is sent
 		}
 		for _, row := range httpkit.Codes {
 			if row.Code == apierr.Parse {
@@ -103,7 +123,7 @@ func TestEveryRouteHasACaseOfEveryCode(t *testing.T) {
 			if r.Method == http.MethodGet && !row.Retryable() {
 				continue // the pixel has its image then
 			}
-			if name := fmt.Sprint(r.Path, " ", row.Status, " ", row.Code); !told[name] {
+			if name := fmt.Sprint(r.Method, " ", r.Path, " ", row.Status, " ", row.Code); !told[name] {
 				t.Errorf("no case with %s", name)
 			}
 		}

@@ -60,6 +60,10 @@ var guides = []guide{
 			`{"eventId":"order-18","name":"purchase","timestamp":"2026-03-04T09:30:00Z"}`,
 		},
 	},
+	{
+		name: "troubleshooting-ingestion", least: 2, website: func(s *harness.System) string { return s.WebsiteID },
+		silent: regexp.MustCompile(`^\{"success":true,.*\{"parameter":"ingestion_health","success":true,"data":\[`),
+	},
 }
 
 // example is a script of a guide and, where it shows one, its response.

@@ -28,6 +28,7 @@ import (
 	"github.com/millrace/millrace/internal/tenant/website"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/apitest"
+	"github.com/millrace/millrace/web/tracker"
 )
 
 // PlayContract plays cases at a system, in parallel, and holds every response also
@@ -36,6 +37,9 @@ import (
 func PlayContract(t *testing.T, s *System, cases []apitest.Case) {
 	t.Helper()
 	vars := s.Vars()
+	for i, name := range []string{"TRACKER_HASH", "TRACKER_EXTRA_HASH"} {
+		vars[name] = hashOf(tracker.Current()[i])
+	}
 	maps.Copy(vars, faultyHosts(t))
 	maps.Copy(vars, faultyQueries(t))
 	docs, ingestion := map[string]*apitest.OpenAPI{}, Document(t, vars["INGEST"])
@@ -56,6 +60,12 @@ func PlayContract(t *testing.T, s *System, cases []apitest.Case) {
 	}
 }
 
+// hashOf is what stands for the content in the name of a file of the tracker.
+func hashOf(f *tracker.File) string {
+	_, rest, _ := strings.Cut(f.Hashed, ".")
+	return strings.TrimSuffix(rest, ".js")
+}
+
 // faultyHosts serves the ingestion hosts that something is wrong with, by the names
 // of their variables.
 func faultyHosts(t *testing.T) apitest.Vars {
@@ -68,7 +78,7 @@ func faultyHosts(t *testing.T) apitest.Vars {
 	t.Cleanup(silent.Close)
 	return apitest.Vars{
 		"INGEST_FAULTY":     faulty(t, ingest.Deps{Access: faultyAccess{}}),
-		"INGEST_NO_STORE":   faulty(t, ingest.Deps{Access: noStore}),
+		"INGEST_NO_STORE":   faulty(t, ingest.Deps{Access: noStore}, ingestapi.Service{Name: "store", Check: away}),
 		"INGEST_NO_BROKER":  faulty(t, ingest.Deps{Publisher: noBroker(t)}),
 		"INGEST_NO_QUOTA":   faulty(t, ingest.Deps{Quota: full}),
 		"INGEST_NO_BILLING": faulty(t, ingest.Deps{Quota: silent}),
@@ -96,9 +106,12 @@ func Document(t *testing.T, host string) *apitest.OpenAPI {
 	return doc
 }
 
+// away is the check of a service that cannot be asked.
+func away(context.Context) error { return errDown }
+
 // faulty serves an ingestion host of the given parts, beside which all is well, and
-// returns its address.
-func faulty(tb testing.TB, deps ingest.Deps) string {
+// returns its address. It looks at the services that it is given.
+func faulty(tb testing.TB, deps ingest.Deps, services ...ingestapi.Service) string {
 	tb.Helper()
 	log, reg := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
 	deps.Metrics, deps.Salts = reg, salt.New(zeroSalt{}, log, nil)
@@ -110,7 +123,7 @@ func faulty(tb testing.TB, deps ingest.Deps) string {
 	}
 	app := ingestapi.New(ingestapi.Config{}, ingestapi.Deps{
 		Log: log, Metrics: reg,
-		Intake: ingest.New(deps),
+		Intake: ingest.New(deps), Services: services,
 	})
 	return serve(tb, func(addr string) lifecycle.Component {
 		return httpkit.ListenComponent("faulty host", addr, "none", app, log)

@@ -31,6 +31,7 @@ var (
 // publisher that remembers. It also notes the order in which it is asked.
 type world struct {
 	saltErr, publishErr error
+	quota               Quota // nil rejects nobody
 	asked               []string
 	published           []record.Record
 }

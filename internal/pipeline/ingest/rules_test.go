@@ -137,7 +137,7 @@ func (w *world) enriching(t *testing.T) *Acceptor {
 	now := func() time.Time { return noon }
 	return New(Deps{
 		Access: w, Salts: salt.New(w, slog.New(slog.DiscardHandler), now), Publisher: w, Metrics: prometheus.NewRegistry(),
-		Now: now, Enrich: e,
+		Now: now, Enrich: e, Quota: w.quota,
 	})
 }
 

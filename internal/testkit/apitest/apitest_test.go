@@ -16,6 +16,7 @@ const conversation = `What is sent comes back.
 -- request: a long name --
 POST ${HOST}/echo?x=1
 x-api-key: ${KEY}
+x-asterisk: *
 
 {"name":"{{repeat "é" 3}}","properties":{{keys 2}}}
 -- response --
@@ -23,6 +24,7 @@ x-api-key: ${KEY}
 Content-Type: application/json
 X-Absent: -
 X-Request-Id: *
+X-Asterisk: \*
 @capture: ID id
 
 {"id":"<string>","body":{"name":"ééé","properties":{"k0":0,"k1":1}},"key":"secret","requestId":"<requestId>","other":"<absent>"}
@@ -46,6 +48,7 @@ func echo(t *testing.T) *httptest.Server {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("X-Request-Id", "req_1")
+		w.Header().Set("X-Asterisk", r.Header.Get("X-Asterisk"))
 		if r.Method == http.MethodGet {
 			if gets++; gets > 2 {
 				w.WriteHeader(http.StatusCreated)
@@ -82,12 +85,14 @@ func TestStepSaysEverythingThatDiffers(t *testing.T) {
 	p := Player{Client: host.Client(), Vars: Vars{"HOST": host.URL, "KEY": "another"}}
 	step := cases[0].Steps[0]
 	step.Response.Status = 404
+	step.Request.Header = step.Request.Header[:1] // without the asterisk
 	err = p.step(t.Context(), &step, p.Vars)
 	if err == nil {
 		t.Fatal("step() = nil, want an error")
 	}
 	for _, want := range []string{
-		"status 200, want 404", `id: got 7, want "<string>"`, `key: got "another", want "secret"`,
+		"status 200, want 404", `header X-Asterisk is [""], want "*"`,
+		`id: got 7, want "<string>"`, `key: got "another", want "secret"`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("step() = %v, want it to say %q", err, want)

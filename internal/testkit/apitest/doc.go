@@ -28,8 +28,8 @@
 //	@capture: NAME x  (response) keep the body's field x (a.b.0.c) as ${NAME}
 //	@exact            (response) the body has no fields beyond those written
 //
-// A header's value in a response is compared whole, except "*", any value, and
-// "-", the header is absent. A JSON body is a subset: an object may have more
+// A header's value in a response is compared whole, except "*", any value, "\*", an
+// asterisk, and "-", the header is absent. A JSON body is a subset: an object may have more
 // fields than written, an array may not have more elements. Strings of the form
 // <name> stand for values that vary: <any>, <string>, <number>, <bool>,
 // <absent> for a field that must not be there, <requestId> for the value of the

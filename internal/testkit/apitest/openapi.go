@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,6 +82,7 @@ func (d *OpenAPI) Check(method, path string, status int, header http.Header, bod
 	if method == http.MethodOptions && status == http.StatusNoContent {
 		return nil // browsers ask so, and no document has it
 	}
+	path = d.described(path)
 	operation := d.find("paths", path, strings.ToLower(method))
 	if operation == nil {
 		if status < http.StatusBadRequest {
@@ -120,6 +122,25 @@ func (d *OpenAPI) Check(method, path string, status int, header http.Header, bod
 		return fmt.Errorf("%s %s answers %d against the document: %w", method, path, status, err)
 	}
 	return nil
+}
+
+// parameter is one in a path, as regexp.QuoteMeta leaves it.
+var parameter = regexp.MustCompile(`\\\{\w+\\\}`)
+
+// described returns the path under which the document has that of a request: itself, or
+// one with parameters that it fits.
+func (d *OpenAPI) described(path string) string {
+	paths, _ := d.parsed["paths"].(map[string]any)
+	if paths[path] != nil {
+		return path
+	}
+	for with := range paths {
+		pattern := parameter.ReplaceAllString(regexp.QuoteMeta(with), "[^/]+")
+		if regexp.MustCompile("^" + pattern + "$").MatchString(path) {
+			return with
+		}
+	}
+	return path
 }
 
 // find returns what stands at a place; nil for nothing.

@@ -9,7 +9,9 @@ import (
 const small = `{"openapi":"3.1.0","info":{"title":"t","version":"1"},
 "paths":{"/things":{"post":{"responses":{
 "200":{"description":"ok","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Thing"}}}},
-"default":{"$ref":"#/components/responses/Error"}}}}},
+"default":{"$ref":"#/components/responses/Error"}}}},
+"/things/{name}.txt":{"get":{"parameters":[{"name":"name","in":"path","required":true,"schema":{"type":"string"}}],
+"responses":{"200":{"description":"ok","content":{"text/plain":{}}}}}}},
 "components":{"schemas":{"Thing":{"type":"object","required":["id"],"properties":{"id":{"type":"string"}},"additionalProperties":false}},
 "responses":{"Error":{"description":"no","content":{"application/json":{"schema":{"type":"object","required":["code"]}}}}}}}`
 
@@ -39,6 +41,9 @@ func TestResponsesAreHeldAgainstTheDocument(t *testing.T) {
 			"nothing at paths /things post responses 200 content text/plain",
 		},
 		{"no JSON", "POST", "/things", 200, "application/json", `id`, "answers no JSON"},
+		{"a path with a parameter", "GET", "/things/a.txt", 200, "text/plain", `a`, ""},
+		{"another content of it", "GET", "/things/a.txt", 200, "text/html", `a`, "paths /things/{name}.txt get"},
+		{"a path that only begins so", "GET", "/things/a.txt/b", 200, "text/plain", `a`, "is not in the document"},
 		{"a success from nowhere", "GET", "/others", 200, "application/json", `{}`, "is not in the document"},
 		{"an error from nowhere", "GET", "/others", 404, "application/json", `{}`, ""},
 	} {

@@ -143,6 +143,10 @@ func (f Field) check(have http.Header, vars Vars) error {
 	if err != nil {
 		return err
 	}
+	anything := want == "*"
+	if want == `\*` {
+		want = "*"
+	}
 	got, there := have[http.CanonicalHeaderKey(f.Name)]
 	switch {
 	case want == "-":
@@ -151,7 +155,7 @@ func (f Field) check(have http.Header, vars Vars) error {
 		}
 	case !there:
 		return fmt.Errorf("header %s is absent, want %q", f.Name, want)
-	case want != "*" && strings.Join(got, ", ") != want:
+	case !anything && strings.Join(got, ", ") != want:
 		return fmt.Errorf("header %s is %q, want %q", f.Name, got, want)
 	}
 	return nil

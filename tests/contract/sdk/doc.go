@@ -17,8 +17,9 @@
 // apitest compares bodies, and the variables and actions are the same. Besides the
 // calls there are
 //
-//	-- network --      the rule of the proxy that is ${PROXIED}: pass, refuse, or
-//	                   drop answer, which loses the next response
+//	-- network --      the rule of the proxy that is ${PROXIED}: pass, refuse,
+//	                   black hole, or drop answer, which loses the next response
 //	-- stored --       ids, each of which must be stored exactly once
+//	-- row --          what a stored event is in its columns: event_id names it
 //	-- not stored --   ids that must not be stored when those before are
 package sdk

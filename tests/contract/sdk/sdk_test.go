@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/millrace/millrace/internal/adapter/clickhouse/clickhousetest"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/apitest"
 	"github.com/millrace/millrace/tests/fault/faultproxy"
@@ -135,6 +136,8 @@ func (p *player) play(t *testing.T, rest []txtar.File, section txtar.File) {
 		p.awaitStored(t, text)
 	case "not stored":
 		p.notStored(t, text)
+	case "row":
+		p.hasRow(t, text)
 	default:
 		want := `{"success":true}`
 		if len(rest) > 1 && rest[1].Name == "result" {
@@ -172,6 +175,7 @@ func (p *player) setNetwork(t *testing.T, rule string) {
 	for _, r := range []faultproxy.Rule{
 		{Kind: faultproxy.Pass},
 		{Kind: faultproxy.Refuse},
+		{Kind: faultproxy.BlackHole},
 		{Kind: faultproxy.DropResponse, Match: "POST /track", Times: 1, Ends: '}'},
 	} {
 		if r.Kind.String() == rule {
@@ -215,6 +219,21 @@ func (p *player) notStored(t *testing.T, text string) {
 	for _, id := range list(t, text) {
 		if n[id] != 0 {
 			t.Errorf("%s is stored", id)
+		}
+	}
+}
+
+// hasRow compares the columns that are named with those of a stored event.
+func (p *player) hasRow(t *testing.T, text string) {
+	t.Helper()
+	var want map[string]string
+	if err := json.Unmarshal([]byte(text), &want); err != nil {
+		t.Fatal(err)
+	}
+	for column, value := range want {
+		got := clickhousetest.Column(t, p.system.ClickHouse, column, "events FINAL WHERE event_id = '"+want["event_id"]+"'")
+		if len(got) != 1 || got[0] != value {
+			t.Errorf("%s of %s is %q, want %q", column, want["event_id"], got, value)
 		}
 	}
 }

@@ -128,8 +128,16 @@ func (s *Stage) record(e Event) *kgo.Record {
 		event.Website, event.Name, event.Click = nil, event.Type,
 			&record.Click{Link: event.Owner, Visitor: []byte(e.Visitor), Status: 302}
 	}
+	if string(event.Type) == record.TypePageView {
+		event.Name, event.Path = []byte("screen_view"), []byte("/")
+	}
 	if string(event.Type) == record.TypeExposure {
-		event.AnonymousID, event.Name = nil, []byte("flag")
+		event.Name = []byte("flag")
+		if e.Visitor == "" { // of a user, else of a visitor
+			event.AnonymousID = nil
+		} else {
+			event.ProfileID = nil
+		}
 		event.Exposure = &record.Exposure{Variant: []byte("on"), Reason: []byte("split"), Sample: 100}
 	}
 	value := record.AppendEvent(nil, &event)
@@ -205,21 +213,20 @@ func (s *Stage) Store(t *testing.T) {
 // StoreWeb is Store for the web pipeline.
 func (s *Stage) StoreWeb(t *testing.T) {
 	t.Helper()
-	group := kafka.WebGroup(s.Sink.Group)
-	stop := s.start(t, kafka.WebTopics, group)
-	defer stop()
-	for _, topic := range kafka.WebTopics {
-		s.CaughtUpPipeline(t, topic, group)
-	}
+	s.storeTopics(t, kafka.WebTopics, kafka.WebGroup(s.Sink.Group))
 }
 
-// StoreClicks is Store for the pipeline of clicks.
-func (s *Stage) StoreClicks(t *testing.T) {
+// StoreExposures is Store for the pipeline of exposures.
+func (s *Stage) StoreExposures(t *testing.T) {
 	t.Helper()
-	group := kafka.ClickGroup(s.Sink.Group)
-	stop := s.start(t, kafka.ClickTopics, group)
+	s.storeTopics(t, kafka.ExposureTopics, kafka.ExposureGroup(s.Sink.Group))
+}
+
+func (s *Stage) storeTopics(t *testing.T, topics []string, group string) {
+	t.Helper()
+	stop := s.start(t, topics, group)
 	defer stop()
-	for _, topic := range kafka.ClickTopics {
+	for _, topic := range topics {
 		s.CaughtUpPipeline(t, topic, group)
 	}
 }

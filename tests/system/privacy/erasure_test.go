@@ -23,6 +23,7 @@ import (
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/deletion"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/ledgerstore"
+	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/contract/event"
@@ -33,7 +34,6 @@ import (
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/privacy/erasure"
 	"github.com/millrace/millrace/internal/tenant/audit"
-	"github.com/millrace/millrace/internal/tenant/managed"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/website"
 	"github.com/millrace/millrace/internal/testkit"
@@ -170,9 +170,27 @@ func found(t *testing.T, cfg config.ClickHouse, texts ...string) (places []strin
 	return places
 }
 
-// told are the tables of what browsers tell of a visitor besides events, by topic.
+// told are the tables of what is told of a visitor besides events, by topic.
 var told = map[string]string{
 	record.TopicVitals: "vitals", record.TopicErrors: "errors", record.TopicIdentities: "identities",
+	record.TopicExposures: "flag_exposures",
+}
+
+// storeTold has everything stored that is told besides events.
+func (o *office) storeTold() {
+	o.t.Helper()
+	o.StoreWeb(o.t)
+	o.StoreExposures(o.t)
+}
+
+// toldOnly compares what is stored of each topic in told.
+func (o *office) toldOnly(want func(topic string) string) {
+	o.t.Helper()
+	for topic, table := range told {
+		if diff := cmp.Diff([]string{want(topic)}, o.ids(table)); diff != "" {
+			o.t.Errorf("%s (-want +got):\n%s", table, diff)
+		}
+	}
 }
 
 // events returns the ids of the events that are stored, without FINAL.
@@ -221,13 +239,17 @@ func (o *office) replay() {
 	o.Store(o.t)
 }
 
-// replayTold is replay for what browsers tell besides.
-func (o *office) replayTold() {
+// replayTold is replay for what is told besides, and for further topics of the web pipeline.
+func (o *office) replayTold(more ...string) {
 	o.t.Helper()
-	for topic := range told {
-		o.again(repair.Pipeline{Topic: topic, Group: kafka.WebGroup(o.Sink.Group)})
+	for _, topic := range append(slices.Collect(maps.Keys(told)), more...) {
+		group := kafka.WebGroup(o.Sink.Group)
+		if slices.Contains(kafka.ExposureTopics, topic) {
+			group = kafka.ExposureGroup(o.Sink.Group)
+		}
+		o.again(repair.Pipeline{Topic: topic, Group: group})
 	}
-	o.StoreWeb(o.t)
+	o.storeTold()
 }
 
 func (o *office) again(pipeline repair.Pipeline) {
@@ -258,7 +280,7 @@ func TestAnErasedProfileIsNowhereAndDoesNotComeBack(t *testing.T) {
 		)
 	}
 	o.Store(t)
-	o.StoreWeb(t)
+	o.storeTold()
 	before := strings.Join(found(t, o.ClickHouse, "anna"), "\n")
 	for _, table := range append(slices.Collect(maps.Values(told)), "events", "profiles", "profile_traits", "aliases") {
 		if !strings.Contains(before, " "+table+".profile_id ") {
@@ -268,11 +290,7 @@ func TestAnErasedProfileIsNowhereAndDoesNotComeBack(t *testing.T) {
 	holds := func() {
 		t.Helper()
 		o.holds("b1", "c1")
-		for topic, table := range told {
-			if diff := cmp.Diff([]string{"b2 " + topic}, o.ids(table)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", table, diff)
-			}
-		}
+		o.toldOnly(func(topic string) string { return "b2 " + topic })
 	}
 	first := o.request("web_1", "anna", "")
 	o.request("web_2", "anna", "")
@@ -382,70 +400,35 @@ func TestAVisitorIsFoundUnderTheHashOfTheDay(t *testing.T) {
 		t.Fatal(err)
 	}
 	hashed := string(event.AppendHashedVisitor(nil, []byte("browser-a"), salt))
-	o.Produce(t, stage.Event{ID: "a1", Visitor: hashed}, stage.Event{ID: "a2", Visitor: "browser-a"},
-		stage.Event{ID: "b1", Visitor: "browser-b"})
+	for _, topic := range append(slices.Collect(maps.Keys(told)), record.TopicEvents) {
+		o.Produce(t, stage.Event{Topic: topic, ID: "a1", Visitor: hashed},
+			stage.Event{Topic: topic, ID: "a2", Visitor: "browser-a"},
+			stage.Event{Topic: topic, ID: "b1", Visitor: "browser-b"})
+	}
 	o.Store(t)
-	o.request("web_1", "", "browser-a")
-	o.work()
-	o.holds("b1")
-	if places := found(t, o.ClickHouse, hashed); len(places) > 0 {
-		t.Errorf("the hash is left: %v", places)
-	}
-	o.replay()
-	o.holds("b1")
-}
-
-func TestAWebsiteIsErasedWhenNobodyCanRestoreIt(t *testing.T) {
-	t.Parallel()
-	o := newOffice(t)
-	websites := website.NewService(o.db, nil)
-	spec := website.Spec{OrganizationID: o.org.ID, Name: "Shop", Domain: "shop.example"}
-	w, err := websites.Create(t.Context(), tester, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Produce(t, stage.Event{ID: "w1", Owner: w.ID, Profile: "anna"}, stage.Event{ID: "w2", Owner: w.ID},
-		stage.Event{ID: "b1", Profile: "ben"})
-	o.Store(t)
-	if _, err := websites.Delete(t.Context(), tester, managed.Target{OrganizationID: o.org.ID, Ref: w.ID}); err != nil {
-		t.Fatal(err)
-	}
-	o.now = time.Now().Add(website.RestoreFor - time.Minute)
-	o.work()
-	if diff := cmp.Diff([]string{"b1", "w1", "w2"}, o.events()); diff != "" {
-		t.Fatalf("events before the restore period is over (-want +got):\n%s", diff)
-	}
-	o.now = time.Now().Add(website.RestoreFor + time.Hour + time.Minute)
-	o.work()
-	for range 2 {
-		o.holds("b1")
-		for _, place := range found(t, o.ClickHouse, w.ID) {
-			// The id says that a website was there. A replay lists its days as dirty.
-			if !strings.Contains(place, "ingest_ledger.owners") && !strings.Contains(place, "tombstones.owner_id") &&
-				!strings.Contains(place, "rollup_dirty.owner_id") {
-				t.Error(place)
+	o.storeTold()
+	before := strings.Join(found(t, o.ClickHouse, "browser-a", hashed), "\n")
+	for i := range schema.Tables {
+		table := &schema.Tables[i]
+		for _, id := range []string{"browser-a", hashed} {
+			place := fmt.Sprintf(" %s.anonymous_id have %q", table.Name, id)
+			if table.Has("anonymous_id") && !strings.Contains(before, place) {
+				t.Fatalf("%s is not in %s before the erasure; the test shows nothing", id, table.Name)
 			}
 		}
-		o.replay()
 	}
-	if _, err := o.db.AnyWebsite(t.Context(), w.ID); !errors.Is(err, website.ErrNotFound) {
-		t.Errorf("the website's record: %v", err)
+	holds := func() {
+		t.Helper()
+		o.holds("b1")
+		o.toldOnly(func(string) string { return "b1" })
+		if places := found(t, o.ClickHouse, hashed); len(places) > 0 {
+			t.Errorf("the hash is left: %v", places)
+		}
 	}
-	if n := o.Count(t, "(SELECT sum(events) FROM usage_1d)"); n < 3 {
-		t.Errorf("the organization's usage is %d events, and 3 were sent", n)
-	}
-	var actions []string
-	entries, err := o.db.AuditEntries(t.Context(), audit.Filter{OrganizationID: o.org.ID})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		actions = append(actions, e.Action)
-	}
-	slices.Sort(actions)
-	want := []string{"erasure.completed", "erasure.requested", "website.created", "website.deleted", "website.purged"}
-	if diff := cmp.Diff(want,
-		slices.DeleteFunc(actions, func(a string) bool { return strings.HasPrefix(a, "organization.") })); diff != "" {
-		t.Errorf("audit (-want +got):\n%s", diff)
-	}
+	o.request("web_1", "", "browser-a")
+	o.work()
+	holds()
+	o.replay()
+	o.replayTold()
+	holds()
 }

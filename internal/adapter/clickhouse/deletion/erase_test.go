@@ -189,38 +189,6 @@ func TestDaysThatLoseRowsAreListed(t *testing.T) {
 	}
 }
 
-func TestAWebsiteLeavesNothingButItsOrganizationsUsage(t *testing.T) {
-	t.Parallel()
-	cfg := stagetest.Migrated(t)
-	i, e := stagetest.OpenInserter(t, cfg), stagetest.Opened(t, NewEraser(cfg))
-	clickhousetest.Insert(t, i, "t",
-		clickhousetest.AnEvent("a", clickhousetest.From("web_1", "anna", "v1", clickhousetest.Received)),
-		clickhousetest.AnEvent("b", clickhousetest.From("web_1", "", "", clickhousetest.Received)),
-		clickhousetest.AnEvent("c", clickhousetest.From("web_2", "", "", clickhousetest.Received)))
-	stones := []tombstone.Tombstone{clickhousetest.Stone("web_1", tombstone.Website, "")}
-	for range 2 { // the second time as after a stop
-		if err := e.Delete(t.Context(), stones); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, table := range schema.Tables {
-		if !table.Has("owner_id") || table.Name == schema.Tombstones.Name {
-			continue
-		}
-		if got := clickhousetest.Column(t, cfg, "toString(count())", table.Name+" WHERE owner_id = 'web_1'"); got[0] != "0" {
-			t.Errorf("%s rows of the website are in %s", got[0], table.Name)
-		}
-	}
-	want := []string{"org_1 2", "web_2 1"}
-	if diff := cmp.Diff(want, clickhousetest.Column(t, cfg, "concat(owner_id, ' ', toString(sum(events)))",
-		"usage_1d GROUP BY owner_id")); diff != "" {
-		t.Errorf("usage (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"1"}, clickhousetest.Column(t, cfg, "sum(events)", "events_1d")); diff != "" {
-		t.Errorf("events in the rollup (-want +got):\n%s", diff)
-	}
-}
-
 // A deletion of much may fail for longer than a table remembers tokens.
 func TestUsageIsKeptOnceHoweverLongTheDeletionFails(t *testing.T) {
 	t.Parallel()
