@@ -65,9 +65,14 @@ func (c *Consumer) again(tried, begun []sink.Partition) {
 		done[p] = true
 	}
 	for _, p := range tried {
-		if r := c.rewinds[p]; !done[p] {
-			c.rewinds[p] = rewind{since: earliest(r.since, now), tried: true}
+		if done[p] {
+			continue
 		}
+		since := now
+		if r, waits := c.rewinds[p]; waits {
+			since = r.since
+		}
+		c.rewinds[p] = rewind{since: since, tried: true}
 	}
 	switch {
 	case len(begun) < len(tried):
@@ -76,13 +81,6 @@ func (c *Consumer) again(tried, begun []sink.Partition) {
 	case len(c.rewinds) == 0:
 		c.beginWait = 0
 	}
-}
-
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() {
-		return b
-	}
-	return a
 }
 
 // Rewind implements sink.Source.
@@ -163,6 +161,10 @@ func (c *Consumer) assignments(ctx context.Context, ps []sink.Partition) ([]sink
 	}
 	all = slices.DeleteFunc(all, func(a sink.Assignment) bool {
 		_, known := starts[a.Partition]
+		if !known && err == nil {
+			errs = append(errs, fmt.Errorf("looking up %s/%d: its broker left it out of the response",
+				a.Partition.Topic, a.Partition.Index))
+		}
 		return !known
 	})
 	for i := range all {

@@ -186,5 +186,8 @@ func leaderless(t *testing.T, r *reader, c *kfake.Cluster, partition int32) (men
 
 // begun reports whether a partition is owned and read.
 func (r *reader) begun(p sink.Partition) bool {
-	return !r.isRewinding(p) && r.owned[p]
+	rewinding := r.isRewinding(p)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !rewinding && r.owned[p]
 }

@@ -48,7 +48,8 @@ type Cluster struct {
 	Brokers []string
 	// Leads are how many partitions of millrace's topics each of them leads.
 	Leads map[string]int
-	// Version is the oldest release that can be of the broker which answered.
+	// Version is the release that the broker which answered is of, as 4.0, by the requests that it
+	// takes; empty where they are those of no release.
 	Version string
 	// Topics are by name without prefix; what is missing is not in it.
 	Topics map[string]FoundTopic
@@ -89,8 +90,19 @@ func (c *Cluster) readVersion(ctx context.Context, client *kgo.Client) {
 	req := kmsg.NewPtrApiVersionsRequest()
 	req.ClientSoftwareName, req.ClientSoftwareVersion = "millrace", "inspect"
 	if response, err := req.RequestWith(ctx, client); err == nil && response.ErrorCode == 0 {
-		c.Version = kversion.FromApiVersionsResponse(response).VersionGuess()
+		c.Version = releaseOf(kversion.FromApiVersionsResponse(response))
 	}
+}
+
+// releaseOf leaves out what the client says where no release fits, such as "between v1.0 and v1.1" of a
+// broker that lacks one old request.
+func releaseOf(versions *kversion.Versions) string {
+	guess := strings.Replace(versions.VersionGuess(), "at least v", "vat least ", 1)
+	release, fits := strings.CutPrefix(guess, "v")
+	if !fits {
+		return ""
+	}
+	return release
 }
 
 // readTopics asks for every topic by name: one that the user may not see is then

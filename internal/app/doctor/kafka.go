@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func lookAtKafka(ctx context.Context, o *Options, n *notebook) {
 		return
 	}
 	n.ok("kafka.reach", fmt.Sprintf("%s: %d brokers, Kafka %s",
-		strings.Join(reached, ", "), len(found.Brokers), strings.TrimPrefix(found.Version, "v")))
+		strings.Join(reached, ", "), len(found.Brokers), cmp.Or(found.Version, "of unknown version")))
 	n.topics(o, &found)
 	n.permissions(o, &found)
 	n.newest(ctx, o)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -58,7 +57,7 @@ func (r *reader) kafka(ctx context.Context) error {
 		return err
 	}
 	defer offsets.Close()
-	k := &Kafka{Version: strings.TrimPrefix(found.Version, "v"), Brokers: len(found.Brokers)}
+	k := &Kafka{Version: found.Version, Brokers: len(found.Brokers)}
 	topics := make([]*Topic, len(r.Pipelines))
 	var all sync.WaitGroup
 	for i, pipeline := range r.Pipelines {

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -47,7 +48,7 @@ func (s *Status) printKafka(w io.Writer) {
 	if s.Kafka == nil {
 		return
 	}
-	say(w, "\nkafka       %s, %d brokers\n", s.Kafka.Version, s.Kafka.Brokers)
+	say(w, "\nkafka       %s, %d brokers\n", cmp.Or(s.Kafka.Version, "unknown version"), s.Kafka.Brokers)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	say(t, "TOPIC\tPARTITIONS\tREPLICAS\tRECORDS\tSINKS\tLAG\tOLDEST\tPLANS\tOLDEST\tWINDOW\t\n")
 	for i := range s.Kafka.Topics {
