@@ -10,9 +10,9 @@ import (
 	"github.com/millrace/millrace/internal/platform/telemetry"
 )
 
-// besides is what an edge uses besides the requests that it lets in: connections,
-// caches, the clients' buffers, and room for the collector to work in. It is
-// measured: with the default settings the process stays below 256 MB however much
+// besides is what an edge uses besides the requests that it lets in and the callers whose
+// requests it counts: connections, caches, the clients' buffers, and room for the collector
+// to work in. It is measured: with the default settings the process stays below 256 MB however much
 // is asked of it, of which the program itself takes 40 MB, and what the collector
 // comes too late for up to 45 MB more.
 const besides = 56 << 20
@@ -23,7 +23,7 @@ const linkBytes = 400
 
 // memoryFor is what a process of its own may use by its settings.
 func memoryFor(s *config.Settings) int64 {
-	limit := int64(s.Ingest.MaxMemory) + besides
+	limit := int64(s.Ingest.MaxMemory) + int64(s.Limits.Memory) + besides
 	if s.Link.Listen != "" {
 		limit += int64(s.Link.CacheEntries)*linkBytes + int64(s.Link.MaxBufferedBytes)
 	}

@@ -26,7 +26,7 @@ func Default() Settings {
 			Pixel: 600, Query: 120, QueryAnonymous: 60, Compile: 300, CompileAnonymous: 60,
 			Flags: 30_000, FlagsAnonymous: 3000,
 			Export: 10, Manage: 600, ManageAnonymous: 120, SignIn: 60, Key: 300, Concurrency: 20, IPv6Prefix: 64,
-			Memory: 128 << 20,
+			Memory: 16 << 20,
 		},
 		Billing: Billing{Timeout: time.Second},
 		Admin:   Admin{Listen: "127.0.0.1:9464"},

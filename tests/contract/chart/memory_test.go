@@ -73,13 +73,13 @@ func sinkTakes(v variables) float64 {
 func queryTakes(v variables) float64 {
 	return 100*mib + 41e3*v.number("FLAGS_MAX_STREAMS", 10_000) + 20e3*v.number("QUERY_MAX_CONNECTIONS", 4096) +
 		v.number("FLAGS_MEMORY", 256*mib) + v.number("QUERY_CACHE_MEMORY", 128*mib) +
-		v.number("QUERY_MAX_BODY_MEMORY", 64*mib) + v.number("LIMITS_MEMORY", 128*mib) +
+		v.number("QUERY_MAX_BODY_MEMORY", 64*mib) + v.number("LIMITS_MEMORY", 16*mib) +
 		64*mib*v.number("QUERY_EXPORT_MAX", 8) + v.number("QUERY_SLOTS", 16)*v.number("QUERY_MAX_RESULT", 32*mib)
 }
 
 // edgeTakes is what internal/app/edge tells the collector by itself.
 func edgeTakes(v variables) float64 {
-	sum := v.number("INGEST_MAX_MEMORY", 96*mib) + 56*mib
+	sum := v.number("INGEST_MAX_MEMORY", 96*mib) + v.number("LIMITS_MEMORY", 16*mib) + 56*mib
 	if v.of.Name == "standalone" || variable(v.of, "MILLRACE_LINK_LISTEN").Value != "" {
 		sum += 400*v.number("LINK_CACHE_ENTRIES", 1e6) + v.number("LINK_MAX_BUFFERED_BYTES", 64*mib)
 	}
