@@ -75,11 +75,15 @@ func (k *kit) allowAll(h *fasthttp.ResponseHeader) {
 
 // turnedCors are the lines of a header with which pages of any site may read that there is
 // no connection for them. Of the request nothing is known by then, and of nobody anything is
-// told; empty for a host without open routes.
+// told; empty for a host whose responses no page of another site may read.
 func (k *kit) turnedCors() string {
-	if k.cfg.Open.Prefix == "" {
+	exposed := k.cfg.Open.Exposed
+	if k.cfg.Host == Ingestion {
+		exposed = corsExposed
+	}
+	if exposed == "" {
 		return ""
 	}
 	return fiber.HeaderAccessControlAllowOrigin + ": *\r\n" +
-		fiber.HeaderAccessControlExposeHeaders + ": " + k.cfg.Open.Exposed + "\r\n"
+		fiber.HeaderAccessControlExposeHeaders + ": " + exposed + "\r\n"
 }

@@ -105,6 +105,19 @@ func TestPagesOfAnySiteMayReadThatThereIsNoConnectionForThem(t *testing.T) {
 	}
 }
 
+// A tracker that cannot read when to come again comes at once.
+func TestPagesThatSendEventsMayReadThatThereIsNoConnectionForThem(t *testing.T) {
+	t.Parallel()
+	addr := serve(t, newApp(t, Config{Host: Ingestion, Conns: Conns{Max: 1}}))
+	if got := ask(t, dial(t, addr, "127.0.0.1")); got.status != http.StatusOK {
+		t.Fatalf("the first: %d", got.status)
+	}
+	want := []string{"503", "*", corsExposed}
+	if diff := cmp.Diff(want, readable(ask(t, dial(t, addr, "127.0.0.1")))); diff != "" {
+		t.Errorf("one more (-want +got):\n%s", diff)
+	}
+}
+
 func TestPagesOfOurOwnAreToldMoreOnOpenRoutesToo(t *testing.T) {
 	t.Parallel()
 	app := openApp(t, Config{Site: Site{PublicURL: api}})
