@@ -33,7 +33,8 @@ import (
 
 // PlayContract plays cases at a system, in parallel, and holds every response also
 // against the OpenAPI document of its host. Beside the system stand the hosts of
-// faultyHosts and faultyQueries, for the responses that a healthy one never gives.
+// faultyHosts and faultyQueries, for the responses that a healthy one never gives; beside
+// processes, those of faultyEdges.
 func PlayContract(t *testing.T, s *System, cases []apitest.Case) {
 	t.Helper()
 	vars := s.Vars()
@@ -42,6 +43,9 @@ func PlayContract(t *testing.T, s *System, cases []apitest.Case) {
 	}
 	maps.Copy(vars, faultyHosts(t))
 	maps.Copy(vars, faultyQueries(t))
+	if s.Mode == Split {
+		maps.Copy(vars, faultyEdges(t, s))
+	}
 	docs, ingestion := map[string]*apitest.OpenAPI{}, Document(t, vars["INGEST"])
 	for name, url := range vars {
 		if strings.HasPrefix(name, "INGEST") {
