@@ -31,6 +31,8 @@ type attack struct {
 	drips string
 	// nobody sends without a credential.
 	nobody bool
+	// visitors are pages of a website, each request from an address of its own.
+	visitors bool
 	// allowed is no abuse: it takes its share, which others notice.
 	allowed bool
 	// flood takes all that its organization may have, so that the others are those of
@@ -74,6 +76,8 @@ func attacks(t *testing.T) []attack {
 		{name: "zstd bomb", lines: "Content-Encoding: zstd\r\n", body: zs.String(), want: 413, rate: 10, wires: 8},
 		{name: "2 MB and a byte", body: strings.Repeat(" ", event.MaxBodyBytes+1), want: 413, rate: 10, wires: 8},
 		{name: "10,000 keys", body: keys(10_000), want: 413, rate: 10, wires: 8},
+		// More callers than the limits can remember, who are remembered during the next attacks too.
+		{name: "an address a request", body: `{"name":"a"}`, want: 200, wires: 16, visitors: true, allowed: true},
 		// To tell the keys of one of them apart takes ten times its size.
 		{name: "2 MB of keys, 12 at once", body: keys(200_000), want: 413, rate: 12, wires: 12, allowed: true, flood: true},
 		{name: "and by nobody", body: keys(200_000), want: 401, rate: 12, wires: 12, allowed: true, nobody: true},
@@ -93,7 +97,10 @@ func TestWhoAbusesAnEdgeIsRejectedAndNobodyElseNotices(t *testing.T) {
 	tr := trial{
 		fault: "F21 abuse", point: "of every kind, one after the other", on: kfakeOnly, few: 1, alone: true, once: true,
 		body: func(t *testing.T, s *stage) {
-			x := s.newTarget(nil)
+			x := s.newTarget(func(f *front) {
+				f.settings[0].Proxy.Trusted = []string{"127.0.0.1"}
+				f.settings[0].Limits.Window = time.Minute // callers are remembered for as long
+			})
 			request := x.request(x.fixture.SecondWebsiteID, "v")
 			x.warm(request)
 			base, turns := x.steady(brief(10*time.Second), request), 1
@@ -120,6 +127,9 @@ func TestWhoAbusesAnEdgeIsRejectedAndNobodyElseNotices(t *testing.T) {
 				}
 				s.took = max(s.took, during.quantile(0.99))
 				s.verdict.Acked += len(during.accepted)
+			}
+			if thorough() && x.metric("millrace_limits_callers_forgotten_total") == 0 {
+				t.Error("the limits remembered every address: they did not take all the memory that they may")
 			}
 			s.verdict.partly = true
 			x.bounded()
@@ -157,14 +167,22 @@ func (x *target) under(ctx context.Context, a attack, heard *tally) {
 		return
 	}
 	path, lines := "/track?website_id="+x.fixture.WebsiteID, "X-Api-Key: "+x.fixture.Key+"\r\n"+a.lines
-	if a.nobody {
+	switch {
+	case a.nobody:
 		path, lines = "/track", a.lines
+	case a.visitors:
+		path, lines = "/track?website_id="+x.fixture.ClientID, a.lines
 	}
-	text := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s",
-		path, lines, len(a.body), a.body)
+	head := "POST " + path + " HTTP/1.1\r\nHost: x\r\n" + lines
+	rest := fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(a.body), a.body)
 	l := load{
-		addr: x.addr(), rate: a.rate, wires: a.wires, request: func(buf []byte, _ int) []byte { return append(buf, text...) },
-		heard: heard.heard,
+		addr: x.addr(), rate: a.rate, wires: a.wires, heard: heard.heard, request: func(buf []byte, n int) []byte {
+			buf = append(buf, head...)
+			if a.visitors {
+				buf = fmt.Appendf(buf, "X-Forwarded-For: 100.%d.%d.%d\r\n", 64+n>>16&63, n>>8&255, n&255)
+			}
+			return append(buf, rest...)
+		},
 	}
 	l.run(ctx, time.Hour)
 }

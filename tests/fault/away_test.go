@@ -123,7 +123,13 @@ func TestWhileTheStoreIsAwayTheKnownAreServedAndNobodyIsTurnedDown(t *testing.T)
 						f.fixture, f.store = harness.Seed(t, direct), at.String()
 						f.settings[0].Store.URL = config.Secret(f.store)
 					})
-					known := x.request(x.fixture.WebsiteID, "k")
+					byKey, byPage := x.request(x.fixture.WebsiteID, "k"), x.page("p")
+					known := func(buf []byte, n int) []byte {
+						if n%2 == 0 {
+							return byKey(buf, n)
+						}
+						return byPage(buf, n)
+					}
 					x.warm(known)
 					proxy.Set(faultproxy.Rule{Kind: kind})
 					// A good key that this edge has not seen.
@@ -148,7 +154,7 @@ func TestWhileTheStoreIsAwayTheKnownAreServedAndNobodyIsTurnedDown(t *testing.T)
 							}
 						}
 					})
-					friends := x.steady(long(time.Minute), known)
+					friends := x.steady(long(5*time.Minute), known)
 					close(stop)
 					asking.Wait()
 					proxy.Clear()

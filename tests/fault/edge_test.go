@@ -22,11 +22,17 @@ import (
 	"github.com/millrace/millrace/tests/harness"
 )
 
-// edgeDeadline is the edges' wait for acknowledgements, and slack what the machine may
-// add to a response.
+// edgeDeadline is the edges' wait for acknowledgements.
 const edgeDeadline = time.Second
 
-var slack = testkit.Promised(3 * time.Second)
+// slack is what the machine may add to a response; a machine that does something else too,
+// which is a plain test run, adds more.
+func slack() time.Duration {
+	if testkit.Strict() {
+		return 50 * time.Millisecond
+	}
+	return testkit.Promised(3 * time.Second)
+}
 
 // front is where clients send to: edges, and what the metadata store holds.
 type front struct {
@@ -162,7 +168,8 @@ var produceFaults = []struct {
 }
 
 // Whatever a broker does to a publication, what was acknowledged is in the log, a
-// rejection comes in time, and sending it again doubles nothing.
+// rejection comes in time, and sending it again doubles nothing. How much is buffered
+// meanwhile is asserted where the buffer is: in internal/adapter/kafka.
 func TestABrokerThatFailsProducersLosesNothingThatWasAcknowledged(t *testing.T) {
 	t.Parallel()
 	for _, fault := range produceFaults {
@@ -174,12 +181,8 @@ func TestABrokerThatFailsProducersLosesNothingThatWasAcknowledged(t *testing.T) 
 				if err := f.deliver(f.own(s.events(800))); err != nil {
 					t.Fatal(err)
 				}
-				if most := one.metric(
-					"millrace_kafka_publish_buffered_bytes"); most > float64(f.settings[0].Kafka.MaxBufferedBytes) {
-					t.Errorf("%.0f bytes are buffered, more than the limit", most)
-				}
-				if took := time.Duration(f.slowest.Load()); took > edgeDeadline+slack {
-					t.Errorf("a refusal took %s, want %s and at most %s of a busy machine", took, edgeDeadline, slack)
+				if took := time.Duration(f.slowest.Load()); took > edgeDeadline+slack() {
+					t.Errorf("a refusal took %s, want %s and at most %s of a busy machine", took, edgeDeadline, slack())
 				}
 				for _, k := range s.notInLog() {
 					t.Errorf("%v was acknowledged and is not in the log", k)
@@ -229,12 +232,8 @@ func TestARealBrokerThatIsKilledLosesNothingThatWasAcknowledged(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if most := one.metric(
-				"millrace_kafka_publish_buffered_bytes"); most > float64(f.settings[0].Kafka.MaxBufferedBytes) {
-				t.Errorf("%.0f bytes are buffered, more than the limit", most)
-			}
-			if took := time.Duration(f.slowest.Load()); took > edgeDeadline+slack {
-				t.Errorf("a refusal took %s, want %s and at most %s of a busy machine", took, edgeDeadline, slack)
+			if took := time.Duration(f.slowest.Load()); took > edgeDeadline+slack() {
+				t.Errorf("a refusal took %s, want %s and at most %s of a busy machine", took, edgeDeadline, slack())
 			}
 			for _, k := range s.notInLog() {
 				t.Errorf("%v was acknowledged and is not in the log", k)

@@ -2,10 +2,11 @@ package fault
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
@@ -60,6 +61,16 @@ func (x *target) requestOf(key, website, prefix string) func([]byte, int) []byte
 	body := `{"name":"purchase","eventId":"` + prefix +
 		`%09d","path":"https://shop.example/checkout?step=3","sessionId":"sess_9d8c7b6a",` +
 		`"properties":{"currency":"EUR","value":129.95,"items":3,"coupon":"SPRING","plan":"pro","experiment":"checkout-b","first":true}}`
+	return func(buf []byte, n int) []byte {
+		b := fmt.Sprintf(body, n)
+		return fmt.Appendf(buf, head, len(b), b)
+	}
+}
+
+// page is request for pages of the first website, whose visitors' ids are hashed.
+func (x *target) page(prefix string) func([]byte, int) []byte {
+	head := "POST /track?website_id=" + x.fixture.ClientID + " HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+	body := `{"name":"purchase","eventId":"` + prefix + `%09d","anonymousId":"visitor","anonymizeVisitorIds":true}`
 	return func(buf []byte, n int) []byte {
 		b := fmt.Sprintf(body, n)
 		return fmt.Appendf(buf, head, len(b), b)
@@ -159,6 +170,7 @@ func TestAnEdgeUnderThreefoldLoadKeepsItsMemoryAndWhatItAccepts(t *testing.T) {
 			x.warm(x.request(x.fixture.WebsiteID, "w"))
 			capacity := x.capacity(x.request(x.fixture.WebsiteID, "c"), 64, brief(5*time.Second))
 			heard := newTally()
+			before := x.funnel()
 			l := load{
 				addr: x.addr(), rate: 3 * capacity, wires: 3000, request: x.request(x.fixture.WebsiteID, "o"), heard: heard.heard,
 			}
@@ -177,6 +189,9 @@ func TestAnEdgeUnderThreefoldLoadKeepsItsMemoryAndWhatItAccepts(t *testing.T) {
 			if n := heard.others(200, 503, 429); n > 0 || heard.silent > 0 || len(heard.errs) > 0 {
 				t.Errorf("%d answers were of other statuses, %d refusals named no time, errors: %v",
 					n, heard.silent, first(texts(heard.errs), 3))
+			}
+			if diff := cmp.Diff(before.after(heard), x.funnel()); diff != "" {
+				t.Errorf("what the edge counts of its events (-heard +counted):\n%s", diff)
 			}
 			x.bounded()
 			// At once; where the machine does something else too, in one of some attempts.
@@ -208,6 +223,23 @@ func TestAnEdgeUnderThreefoldLoadKeepsItsMemoryAndWhatItAccepts(t *testing.T) {
 	tr.run(t)
 }
 
+// funnel is what an edge says of the events that it received: together, and of those the accepted
+// and the rejected ones.
+type funnel struct{ Received, Accepted, Rejected float64 }
+
+func (x *target) funnel() (f funnel) {
+	f.Received = x.metric("millrace_ingest_events_received_total")
+	f.Accepted = x.metric("millrace_ingest_events_total", `outcome="accepted"`)
+	f.Rejected = x.metric("millrace_ingest_events_total") - f.Accepted
+	return f
+}
+
+// after is the funnel once what was heard is counted too, of requests of one event.
+func (f funnel) after(heard *tally) funnel {
+	accepted, rejected := float64(heard.byStatus[200]), float64(heard.others(200))
+	return funnel{f.Received + accepted + rejected, f.Accepted + accepted, f.Rejected + rejected}
+}
+
 func texts(errs []error) (all []string) {
 	for _, err := range errs {
 		all = append(all, err.Error())
@@ -230,87 +262,6 @@ func (s *stage) lost(prefix string, numbers []int) (lost []int) {
 		}
 	}
 	return lost
-}
-
-// One website sends nine tenths of what an edge is asked: the others' responses come
-// as fast as when the same load is everybody's.
-func TestAWebsiteWithNineTenthsOfTheRequestsDoesNotSlowTheOthersDown(t *testing.T) {
-	tr := trial{
-		fault: "F16 hot website", point: "90 % of the requests, at the edge", on: kfakeOnly, few: 1, alone: true, once: true,
-		body: func(t *testing.T, s *stage) {
-			turns := 4
-			x := s.newTarget(func(f *front) {
-				if !testkit.Strict() { // a machine that stands still makes a queue of its own
-					f.settings[0].Ingest.QueueTime, turns = 30*time.Second, 1
-				}
-			})
-			hot, other := x.fixture.WebsiteID, x.fixture.SecondWebsiteID
-			x.warm(x.request(hot, "w"))
-			x.warm(x.request(other, "v"))
-			capacity := x.capacity(x.request(hot, "c"), 64, brief(5*time.Second))
-			// The others' requests are one in ten, or all of them are; in turns.
-			rate := capacity / 4
-			measure := func(prefix string, of func(n int) (website string)) seconds {
-				heard := make(seconds, int(brief(5*time.Second)/time.Second))
-				for i := range heard {
-					heard[i] = newTally()
-				}
-				a, b := x.request(hot, prefix), x.request(other, prefix)
-				l := load{addr: x.addr(), rate: rate, wires: 256, request: func(buf []byte, n int) []byte {
-					if of(n) == hot {
-						return a(buf, n)
-					}
-					return b(buf, n)
-				}, heard: func(r reply) {
-					if r.n%10 == 0 {
-						heard[min(r.n/rate, len(heard)-1)].heard(r)
-					}
-				}}
-				l.run(t.Context(), brief(5*time.Second))
-				return heard
-			}
-			var alike, beside seconds
-			for turn := range turns {
-				alike = append(alike, measure(fmt.Sprint("e", turn), func(n int) string { return []string{hot, other}[n/10%2] })...)
-				beside = append(beside, measure(fmt.Sprint("h", turn), func(n int) string {
-					if n%10 == 0 {
-						return other
-					}
-					return hot
-				})...)
-			}
-			for _, heard := range beside {
-				if n := heard.others(200); n > 0 {
-					t.Errorf("%d requests of the others were refused: %s", n, heard)
-				}
-				s.verdict.Acked += len(heard.accepted)
-			}
-			base, got := alike.p99(), beside.p99()
-			t.Logf("at %d/s, the others' p99 in most seconds: %s with the load spread (%v), %s beside the hot website (%v)",
-				rate, base, alike, got, beside)
-			if thorough() && got > base*3/2+time.Millisecond {
-				t.Errorf("the others' p99 is %s, want at most 1.5 times %s", got, base)
-			}
-			s.took, s.verdict.partly = got, true
-			x.stop()
-		},
-	}
-	tr.run(t)
-}
-
-// seconds is what was heard in each second of a load.
-type seconds []*tally
-
-// p99 is the median of the seconds' p99: what most seconds were like. That of all the
-// requests of five seconds is decided by a single pause of the machine, which may fall
-// on either side: one of 50 ms is a hundredth of that time.
-func (all seconds) p99() time.Duration {
-	each := make([]time.Duration, len(all))
-	for i, heard := range all {
-		each[i] = heard.quantile(0.99)
-	}
-	slices.Sort(each)
-	return each[len(each)/2]
 }
 
 // better is the tally with the lower p99; a may be nil.

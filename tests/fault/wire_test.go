@@ -183,6 +183,13 @@ func (t *tally) heard(r reply) {
 	}
 }
 
+// of returns how many answers had a status.
+func (t *tally) of(status int) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byStatus[status]
+}
+
 // quantile returns that of the accepted requests' latencies.
 func (t *tally) quantile(q float64) time.Duration {
 	t.mu.Lock()
