@@ -81,12 +81,12 @@ func queryRoute(r huma.Registry) *huma.Operation {
 		Summary: "Answer one query, or a list of them",
 		Description: "Without a credential, the public types of a public website are answered. Accept chooses JSON, " +
 			"NDJSON with a row a line, or CSV for one parameter. " +
-			"If-None-Match with the ETag of an earlier answer is answered 304 while the data is the same; Cache-Control: " +
+			"If-None-Match with the ETag of an earlier response gets 304 while the data is the same; Cache-Control: " +
 			"no-cache asks the database whatever is known.",
 		Parameters: append(subjectParams(),
 			header("Accept", "application/json, application/x-ndjson or text/csv."),
-			header("If-None-Match", "The ETag of an answer that the caller has."),
-			header("Cache-Control", "no-cache for an answer that is computed now; no-store for one that is not kept either."),
+			header("If-None-Match", "The ETag of a response that the caller has."),
+			header("Cache-Control", "no-cache for a response that is computed now; no-store for one that is not kept either."),
 		),
 		RequestBody: &huma.RequestBody{Required: true, Content: rpc.JSON(&huma.Schema{OneOf: []*huma.Schema{
 			request, {Type: huma.TypeArray, Items: request, MinItems: new(1), MaxItems: new(analytics.MaxRequests)},
@@ -109,10 +109,11 @@ func queryResponses(success *huma.Schema) map[string]*huma.Response {
 		"As CSV, a line with the names of the columns, then one for each row; a failure is that of the request."
 	ok.Content["application/x-ndjson"], ok.Content["text/csv"] = &huma.MediaType{}, &huma.MediaType{}
 	ok.Headers = map[string]*huma.Param{"ETag": {
-		Description: "Names the answer; left out where a parameter failed, or the answer is about the present.",
-		Schema:      &huma.Schema{Type: huma.TypeString},
+		Description: "Names the response; left out where a parameter could not be computed, where it is about the present, " +
+			"and of a large one that is sent while parts of it are computed.",
+		Schema: &huma.Schema{Type: huma.TypeString},
 	}}
-	all["304"] = &huma.Response{Description: "The answer is the one that If-None-Match names."}
+	all["304"] = &huma.Response{Description: "The response is the one that If-None-Match names."}
 	return all
 }
 
