@@ -15,7 +15,9 @@
 // Flush and to the log as well. Each event has an id and a time from the moment it
 // is tracked, so that however often it is sent it is stored once. When the queue is
 // full a new event is rejected with QUEUE_FULL; nothing that was taken is given up
-// for it. One bad event in a batch does not take the others with it.
+// for it. One event of a batch that is rejected for good does not take the others with it;
+// a failure that may pass, such as 503 for one of several websites, holds up those behind it
+// until it has passed.
 //
 // Failures of delivery are results and never panics; [Result.Err] makes an error
 // of one. All methods may be called from many goroutines. Every call ends when its
