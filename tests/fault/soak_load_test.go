@@ -7,10 +7,15 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/time/rate"
 
+	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/website"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
 )
@@ -61,7 +66,7 @@ func (l *soakLoad) start(s *soak, perSecond float64) (end func()) {
 			for turn := n; limit.WaitN(ctx, soakBatch) == nil; turn++ {
 				batch := m.events(soakBatch)
 				for i := range batch {
-					batch[i].owner = []string{s.front.fixture.WebsiteID, s.front.fixture.SecondWebsiteID}[n%2]
+					batch[i].owner = s.websites[n%len(s.websites)]
 				}
 				if err := l.insist(s, turn, batch); err != nil {
 					s.t.Error(err)
@@ -78,6 +83,34 @@ func (l *soakLoad) start(s *soak, perSecond float64) (end func()) {
 		})
 	}
 	return sync.OnceFunc(func() { cancel(); all.Wait() })
+}
+
+// everywhere makes websites until each partition has one, so that whichever a sink owns, something
+// comes for it.
+func (f *front) everywhere(partitions int) (websites []string) {
+	f.s.t.Helper()
+	db, err := store.Open(f.s.t.Context(), f.store, store.Options{})
+	if err != nil {
+		f.s.t.Fatal(err)
+	}
+	defer db.Close()
+	place := kgo.StickyKeyPartitioner(nil).ForTopic(record.TopicEvents)
+	has := map[int]bool{}
+	for n := 0; len(has) < partitions; n++ {
+		w, err := website.New(f.fixture.OrganizationID, "soak", fmt.Sprintf("soak-%d.example", n), time.Now())
+		if err != nil {
+			f.s.t.Fatal(err)
+		}
+		p := place.Partition(&kgo.Record{Key: []byte(w.ID)}, partitions)
+		if has[p] {
+			continue
+		}
+		if err := db.CreateWebsite(f.s.t.Context(), audit.BySystem(), w); err != nil {
+			f.s.t.Fatal(err)
+		}
+		has[p], websites = true, append(websites, w.ID)
+	}
+	return websites
 }
 
 // insist sends a batch to one edge after the other until one acknowledges it.

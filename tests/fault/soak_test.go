@@ -33,7 +33,8 @@ type soak struct {
 
 	dir              string // of ClickHouse
 	front            *front
-	survivor, victim *child // edges
+	websites         []string // one of each partition
+	survivor, victim *child   // edges
 	sink             *child
 	sent             soakLoad
 	samples          samples
@@ -52,6 +53,7 @@ func newSoak(t *testing.T) *soak {
 	k.MaxRows, k.MaxWait, k.Window = 20_000, time.Second, soakWindow
 	s.settings.Log.Level = "warn"
 	s.front = s.newFront(2)
+	s.websites = s.front.everywhere(s.settings.Kafka.Partitions)
 	for i := range s.front.settings {
 		s.front.settings[i].Ingest.Deadline = 10 * time.Second
 		s.front.settings[i].Kafka.MaxBufferedBytes = 64 << 20
