@@ -97,12 +97,14 @@ func (c *Cluster) readVersion(ctx context.Context, client *kgo.Client) {
 // releaseOf leaves out what the client says where no release fits, such as "between v1.0 and v1.1" of a
 // broker that lacks one old request.
 func releaseOf(versions *kversion.Versions) string {
-	guess := strings.Replace(versions.VersionGuess(), "at least v", "vat least ", 1)
-	release, fits := strings.CutPrefix(guess, "v")
-	if !fits {
-		return ""
+	guess := versions.VersionGuess()
+	if release, newer := strings.CutPrefix(guess, "at least v"); newer {
+		return "at least " + release
 	}
-	return release
+	if release, fits := strings.CutPrefix(guess, "v"); fits {
+		return release
+	}
+	return ""
 }
 
 // readTopics asks for every topic by name: one that the user may not see is then

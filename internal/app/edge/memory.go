@@ -12,9 +12,9 @@ import (
 
 // besides is what an edge uses besides the requests that it lets in and the callers whose
 // requests it counts: connections, caches, the clients' buffers, and room for the collector
-// to work in. It is measured: with the default settings the process stays below 256 MB however much
-// is asked of it, of which the program itself takes 40 MB, and what the collector
-// comes too late for up to 45 MB more.
+// to work in. It is measured: with the default settings the process stays below 256 MB
+// however much is asked of it, of which the program itself takes 40 MB, and what the
+// collector comes too late for up to 45 MB more.
 const besides = 56 << 20
 
 // linkBytes is what a remembered link may take, with what the collector comes too late
