@@ -13,6 +13,7 @@ import (
 
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/nameserver"
 )
 
@@ -106,17 +107,21 @@ func TestAResolverThatIsSilentOrAwayIsNoFaultOfTheDomain(t *testing.T) {
 	t.Parallel()
 	s := nameserver.Start(t)
 	s.Silence(true)
-	want := link.Proof{Problem: record + " was not answered for within 200ms."}
+	// Long enough for both rounds on a machine that stands still for a second.
+	want := link.Proof{Problem: record + " was not answered for within 4s."}
 	began := time.Now()
-	if diff := cmp.Diff(want, check(t, s, 200*time.Millisecond)); diff != "" {
+	if diff := cmp.Diff(want, check(t, s, 4*time.Second)); diff != "" {
 		t.Errorf("a silent one (-want +got):\n%s", diff)
 	}
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	if n := s.Asked(record, "udp"); n != rounds {
-		t.Errorf("asked %d times, want %d: a datagram may be lost", n, rounds)
-	}
+	testkit.Eventually(t, time.Minute, func() error { // the last datagram may be on its way
+		if n := s.Asked(record, "udp"); n != rounds {
+			return fmt.Errorf("asked %d times, want %d: a datagram may be lost", n, rounds)
+		}
+		return nil
+	})
 	var config net.ListenConfig
 	free, err := config.ListenPacket(t.Context(), "udp", "127.0.0.1:0")
 	if err != nil {
