@@ -123,6 +123,7 @@ var sink = board{
 				unit:  perSecond,
 				queries: []q{
 					{rate("millrace_sink_known_inserts_total", ofSink, ""), "known inserts"},
+					{rate("millrace_sink_lost_inserts_total", ofSink, ""), "known inserts without their rows"},
 					{"max(rate(millrace_clickhouse_duplicated_inserted_blocks_total[$__rate_interval]))", "blocks"},
 				},
 			},

@@ -143,7 +143,11 @@ func (l pipeline) build(
 		Name: "millrace_sink_known_inserts_total",
 		Help: "Acknowledged inserts whose token ClickHouse knew, in the table or in a rollup: it did not store them again " +
 			"there.",
-	}, func() float64 { return float64(inserter.Known()) }))
+	}, func() float64 { return float64(inserter.Known()) }), prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "millrace_sink_lost_inserts_total",
+		Help: "Inserts whose token ClickHouse knew without having their rows, as after it was killed between the two: they " +
+			"were sent again under another token, and their days are listed as dirty.",
+	}, func() float64 { return float64(inserter.Lost()) }))
 	deps := sink.Deps{
 		Log: log, Metrics: metrics, Tracer: t.Tracer, Source: consumer, Reader: consumer, Inserter: inserter,
 		DeadLetters: consumer,

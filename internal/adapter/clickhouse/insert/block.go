@@ -13,8 +13,13 @@ import (
 	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
-// offsetColumn is the column that Offset reads.
-const offsetColumn = "_offset"
+// The columns that tell of a row which record it was made from, and whose day it is of.
+const (
+	offsetColumn    = "_offset"
+	partitionColumn = "_partition"
+	topicColumn     = "_topic"
+	dayColumn       = "event_date"
+)
 
 // block is one native block of a table. It keeps its memory between uses.
 type block struct {
@@ -29,7 +34,7 @@ type block struct {
 	webRows int
 	input   proto.Input // columns, and then web; guarded
 	guard   guard       // of the insert under way
-	offsets interface{ Row(row int) int64 }
+	origin  origin
 	rows    int
 	sizes   *sizes
 	roomAt  int // rows with which it gets room for those of a large block; 0: never
@@ -50,9 +55,7 @@ func newBlock(t *schema.Table, sizes *sizes) *block {
 			continue
 		}
 		b.addColumn(n, in)
-		if offsets, ok := n.(interface{ Row(row int) int64 }); ok && c.Name == offsetColumn {
-			b.offsets = offsets
-		}
+		b.origin.add(t, c.Name, n)
 	}
 	b.input = append(b.input, web...)
 	sizes.Reserve(b)
@@ -113,7 +116,7 @@ func (b *block) padWeb() {
 func (b *block) Rows() int { return b.rows }
 
 // Offset returns the offset of the record that a row was made from.
-func (b *block) Offset(row int) int64 { return b.offsets.Row(row) }
+func (b *block) Offset(row int) int64 { return b.origin.offsets.Row(row) }
 
 // CopyTo appends the rows from to to-1 to dst, a block of the same table. It
 // leaves b as it is.
@@ -157,13 +160,8 @@ func (b *block) insert(
 		input = b.input
 	}
 	b.guard = guard{abort: c.Close}
-	err = c.Do(ctx, ch.Query{
+	known, err = Do(ctx, c, ch.Query{
 		Body: input.Into(into), Input: input, Settings: Settings(ctx, b.rows, insertToken, quorum),
-		OnProfileEvents: func(_ context.Context, events []ch.ProfileEvent) error {
-			known = known ||
-				slices.ContainsFunc(events, func(e ch.ProfileEvent) bool { return e.Name == duplicatedBlocks && e.Value > 0 })
-			return nil
-		},
 	})
 	if b.guard.err != nil { // of which the client has seen a connection that ended
 		return false, b.guard.err
@@ -173,3 +171,15 @@ func (b *block) insert(
 
 // duplicatedBlocks is what the server counts when it knows a token.
 const duplicatedBlocks = "DuplicatedInsertedBlocks"
+
+// Do runs an insert; known says that the server had its token already, in the table or in
+// one that a view fills. Whether it has the rows too is another question: see Lost.
+func Do(ctx context.Context, c *clickhouse.Client, q ch.Query) (known bool, err error) {
+	q.OnProfileEvents = func(_ context.Context, events []ch.ProfileEvent) error {
+		known = known ||
+			slices.ContainsFunc(events, func(e ch.ProfileEvent) bool { return e.Name == duplicatedBlocks && e.Value > 0 })
+		return nil
+	}
+	err = c.Do(ctx, q)
+	return known, err
+}

@@ -26,6 +26,7 @@ type Inserter struct {
 	quorum  int
 	sizes   map[string]*sizes // of blocks, by topic
 	known   atomic.Int64
+	lost    atomic.Int64
 	most    int64               // bytes of the blocks that are sent at the same time
 	sending *semaphore.Weighted // of most
 }
@@ -45,6 +46,10 @@ func (i *Inserter) Bound(bytes int64) {
 // Known returns how many inserts the server knew the token of, in the table or in
 // a rollup, and did not store again there.
 func (i *Inserter) Known() int64 { return i.known.Load() }
+
+// Lost returns how many inserts the server knew the token of without having the rows, which
+// were then sent under another one.
+func (i *Inserter) Lost() int64 { return i.lost.Load() }
 
 // NewInserter returns an Inserter; it opens no connection. The rows go to the
 // table named into, which has the same columns; empty means their own.
@@ -73,22 +78,34 @@ func (i *Inserter) target(b *block) string {
 // Insert implements sink.Inserter. The block comes from NewBlock. An empty token
 // switches deduplication off, in the table and in every view: tests show with it
 // what the token is there for.
+//
+// Rows of which the server knows the token and has none are sent under another one: see Lost.
 func (i *Inserter) Insert(ctx context.Context, b sink.Block, insertToken string) error {
 	own, err := ours(b)
 	if err != nil || own.rows == 0 {
 		return err
 	}
-	var known bool
-	if err := i.send(ctx, own, func(c *clickhouse.Client) (err error) {
-		known, err = own.insert(ctx, c, i.target(own), insertToken, i.quorum)
-		return err
-	}); err != nil {
-		return Classify(err)
+	for ; ; insertToken += Again {
+		known, there := false, false
+		if err := i.send(ctx, own, func(c *clickhouse.Client) (err error) {
+			if known, err = own.insert(ctx, c, i.target(own), insertToken, i.quorum); err != nil || !known {
+				return err
+			}
+			if there, err = i.stored(ctx, c, own); err != nil || there {
+				return err
+			}
+			return listDays(ctx, c, own)
+		}); err != nil {
+			return Classify(err)
+		}
+		if known {
+			i.known.Add(1)
+		}
+		if !known || there {
+			return nil
+		}
+		i.lost.Add(1)
 	}
-	if known {
-		i.known.Add(1)
-	}
-	return nil
 }
 
 // probeTable is the name of the clone in the connection that made it. It is a

@@ -132,12 +132,31 @@ func (l *Ledger) Ranges(
 	return spans, nil
 }
 
-// Write implements sink.Ledger. It is an insert as those of blocks are.
+// Write implements sink.Ledger. It is an insert as those of blocks are, and sent again as they
+// are where the server knows the token and has no entry (insert.Again).
 func (l *Ledger) Write(ctx context.Context, e *ledger.Entry, insertToken string) error {
-	if err := l.Insert(ctx, schema.IngestLedger.Name, insertToken, entryInput(e)); err != nil {
-		return insert.Classify(fmt.Errorf("writing the ledger entry of %d-%d: %w", e.Span.First, e.Span.Last, err))
+	for lost := true; lost; insertToken += insert.Again {
+		if err := l.Use(ctx, func(c *clickhouse.Client) error {
+			known, err := insert.Do(ctx, c, l.insertion(ctx, schema.IngestLedger.Name, insertToken, entryInput(e)))
+			if lost = known; err != nil || !known {
+				return err
+			}
+			lost, err = entryLost(ctx, c, e)
+			return err
+		}); err != nil {
+			return insert.Classify(fmt.Errorf("writing the ledger entry of %d-%d: %w", e.Span.First, e.Span.Last, err))
+		}
 	}
 	return nil
+}
+
+// entryLost reports whether the ledger lacks an entry whose token is known.
+func entryLost(ctx context.Context, c *clickhouse.Client, e *ledger.Entry) (bool, error) {
+	return insert.Lost(ctx, c, schema.IngestLedger.Name, "topic = {topic:String} AND topic_id = {topic_id:UUID} AND "+
+		"partition = {partition:Int32} AND epoch = {epoch:Int64} AND first = {first:Int64} AND last = {last:Int64}",
+		append(partitionParameters(e.TopicID, e.Partition), clickhouse.StringParameter("topic", e.Topic),
+			clickhouse.IntParameter("epoch", e.Epoch), clickhouse.IntParameter("first", e.Span.First),
+			clickhouse.IntParameter("last", e.Span.Last))...)
 }
 
 // entryInput is the entry as a block of one row.
@@ -211,9 +230,11 @@ func instant(unixMillis int64) proto.ColInput {
 
 // Insert stores rows of a table under a token, as blocks of records are stored.
 func (l *Ledger) Insert(ctx context.Context, table, insertToken string, in proto.Input) error {
-	return l.Use(ctx, func(c *clickhouse.Client) error {
-		return c.Do(ctx, ch.Query{Body: in.Into(table), Input: in, Settings: insert.Settings(ctx, 1, insertToken, l.quorum)})
-	})
+	return l.Use(ctx, func(c *clickhouse.Client) error { return c.Do(ctx, l.insertion(ctx, table, insertToken, in)) })
+}
+
+func (l *Ledger) insertion(ctx context.Context, table, insertToken string, in proto.Input) ch.Query {
+	return ch.Query{Body: in.Into(table), Input: in, Settings: insert.Settings(ctx, 1, insertToken, l.quorum)}
 }
 
 // Read runs a query of a table on a replica that has what the others had.

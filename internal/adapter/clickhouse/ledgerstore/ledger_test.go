@@ -49,6 +49,27 @@ func write(t *testing.T, l *Ledger, insertToken string, e *ledger.Entry) {
 	}
 }
 
+// As rows of records are: what a killed server knows the token of without having it.
+func TestAnEntryThatIsNotThereAlthoughItsTokenIsKnownIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+	cfg := stagetest.Migrated(t)
+	l := newLedger(t, cfg)
+	there := func() []string { return clickhousetest.Column(t, cfg, "toString(first)", "ingest_ledger") }
+	write(t, l, "1", entry(10, 19))
+	write(t, l, "2", entry(20, 29))
+	clickhousetest.Run(t, cfg, "ALTER TABLE ingest_ledger DELETE WHERE first = 10 SETTINGS mutations_sync = 2")
+	if diff := cmp.Diff([]string{"20"}, there()); diff != "" {
+		t.Fatalf("entries (-want +got):\n%s", diff)
+	}
+	for range 2 {
+		write(t, l, "1", entry(10, 19))
+		write(t, l, "2", entry(20, 29))
+		if diff := cmp.Diff([]string{"10", "20"}, there()); diff != "" {
+			t.Errorf("entries (-want +got):\n%s", diff)
+		}
+	}
+}
+
 func TestAnEntryIsWrittenOncePerToken(t *testing.T) {
 	t.Parallel()
 	cfg := stagetest.Migrated(t)

@@ -196,6 +196,22 @@ func (c *DictColumn) EncodeColumn(b *proto.Buffer) { c.raw.EncodeColumn(b) }
 // WriteColumn implements proto.ColInput; Prepare comes before it.
 func (c *DictColumn) WriteColumn(w *proto.Writer) { c.raw.WriteColumn(w) }
 
+// Each gives the value of each row to do, in their order; it is valid during the call.
+func (c *TextColumn) Each(do func(row int, value []byte)) {
+	for row, rest := 0, c.sent; row < c.rows; row++ {
+		n, head := binary.Uvarint(rest)
+		do(row, rest[head:head+int(n)])
+		rest = rest[head+int(n):]
+	}
+}
+
+// Each gives the value of each row to do, in their order; it is valid during the call.
+func (c *DictColumn) Each(do func(row int, value []byte)) {
+	for row, id := range c.rows {
+		do(row, c.dict.RowBytes(int(id)))
+	}
+}
+
 // Room is how many bytes the values can take before they are moved. Tests ask for it.
 func (c *TextColumn) Room() int { return cap(c.sent) }
 
