@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ClickHouse/ch-go"
+
 	"github.com/millrace/millrace/internal/platform/config"
 )
 
@@ -74,8 +76,27 @@ func (p *Pool) UseAt(ctx context.Context, bytes int64, f func(*Client, string) e
 		}
 	}()
 	err = f(c, addr)
-	whole = err == nil
+	if whole = err == nil; !whole && ctx.Err() == nil {
+		if _, told := ch.AsException(err); !told {
+			p.forget(addr)
+		}
+	}
 	return err
+}
+
+// forget closes the connections to an address that are not in use: one broke, so the server
+// was perhaps started again, and whoever took one of the others would find it broken too, one
+// after the other.
+func (p *Pool) forget(addr string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = slices.DeleteFunc(p.idle, func(i idleConn) bool {
+		if i.addr != addr {
+			return false
+		}
+		i.client.Close()
+		return true
+	})
 }
 
 // Ping reports whether a server answers.

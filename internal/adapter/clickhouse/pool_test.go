@@ -73,3 +73,39 @@ func TestAPanicClosesTheConnection(t *testing.T) {
 		t.Errorf("the connection is open, or kept: %v", p.idle)
 	}
 }
+
+// A server that was started again has closed every connection: the one that is found broken
+// takes those with it that wait, or each of them would cost somebody an attempt.
+func TestAConnectionThatBreaksTakesThoseThatWaitWithIt(t *testing.T) {
+	t.Parallel()
+	cfg := clickhousetest.Database(t)
+	proxy := clickhousetest.NewProxy(t, cfg.Addr[0])
+	cfg.Addr = []string{proxy.Addr().String()}
+	p := NewPool(cfg)
+	t.Cleanup(func() { p.Close() })
+	ctx := t.Context()
+	nested := func(inside func() error) error {
+		return p.Use(ctx, func(c *Client) error {
+			if err := c.Ping(ctx); err != nil {
+				return err
+			}
+			return inside()
+		})
+	}
+	if err := nested(func() error { return nested(func() error { return nested(func() error { return nil }) }) }); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(p.idle); n != 3 {
+		t.Fatalf("%d connections wait, want 3", n)
+	}
+	if err := p.Use(ctx, func(c *Client) error { return Exec(ctx, c, "SELECT nothing") }); err == nil || len(p.idle) != 2 {
+		t.Errorf("after a response that is an error, %v, %d connections wait, want 2", err, len(p.idle))
+	}
+	proxy.Cut()
+	if err := p.Ping(ctx); err == nil {
+		t.Error("a connection that was cut answers")
+	}
+	if err := p.Ping(ctx); err != nil {
+		t.Errorf("the next one does not: %v", err)
+	}
+}
