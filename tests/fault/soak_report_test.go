@@ -117,6 +117,10 @@ func (s *soak) page(peak, load float64, took time.Duration, wrong []string) []by
 	for _, name := range slices.Sorted(maps.Keys(s.struck)) {
 		fmt.Fprintf(&b, "| %s | %d |\n", name, s.struck[name])
 	}
+	if s.rebuilt > 0 {
+		fmt.Fprintf(&b, "\nDays of websites that the sink listed as dirty, and that were rebuilt before they were counted: %d.\n",
+			s.rebuilt)
+	}
 	for _, w := range wrong {
 		fmt.Fprintf(&b, "\n* %s", w)
 	}
@@ -131,9 +135,10 @@ stopped, ClickHouse is killed, away, silent or refuses, the network loses answer
 requests, the broker loses acknowledgements or refuses commits.
 
 In the end the number of events and what their hashes come to are the same for what was
-acknowledged and for the base; no merge corrects the rollups, which have the same number. Memory
-and goroutines are those of an edge and a sink that live through all of it, from half of the time
-on; sinks remember events for a minute here, so that their memory is full soon. The brokers are
-kfake, in the process of the test.
+acknowledged and for the base; no merge corrects the rollups, which have the same number. Days that
+the sink has listed as dirty are rebuilt before: a ClickHouse that is killed at the wrong moment
+loses what a view has made of an insert. Memory and goroutines are those of an edge and a sink that
+live through all of it, from half of the time on; sinks remember events for a minute here, so that
+their memory is full soon. The brokers are kfake, in the process of the test.
 
 `
