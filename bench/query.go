@@ -86,6 +86,10 @@ func measureQueries(ctx context.Context, s settings) (f *queryFigures, err error
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.end()) }()
+	// An earlier run left parts of events that it had sent.
+	if err := f.set.Merge(ctx, st.clickhouse, os.Stderr); err != nil {
+		return nil, err
+	}
 	a := &asker{stack: st, website: f.set.Largest(), from: f.set.Until.AddDate(0, 0, -30), until: f.set.Until}
 	conn, err := clickhouse.Dial(ctx, st.clickhouse)
 	if err != nil {

@@ -22,7 +22,8 @@ import (
 const (
 	ingestBatch = 100
 	ingestPeak  = 40 * time.Second // of looking for what the machine holds, merges and all
-	ingestSteps = 20 * time.Second // of each measure at half of it
+	seenFor     = 60 * time.Second // of E1: about fifty events, so that their p95 is not the slowest
+	askedFor    = 40 * time.Second // of E2
 	dashboards  = 20
 	askEvery    = 10 * time.Second // each of them
 )
@@ -39,7 +40,7 @@ func (f *queryFigures) underIngest(ctx context.Context, a *asker, conn *clickhou
 		"%d a request, load and broker on the same cores; half of it is %.0f.", peak, ingestBatch, half))
 
 	var seen times
-	before, err := f.meanwhile(ctx, a, 1, half, ingestSteps, func(ctx context.Context) (err error) {
+	before, err := f.meanwhile(ctx, a, 1, half, seenFor, func(ctx context.Context) (err error) {
 		seen, err = f.visible(ctx, a)
 		return err
 	})
@@ -54,7 +55,7 @@ func (f *queryFigures) underIngest(ctx context.Context, a *asker, conn *clickhou
 		seen.at(0.5), seen.at(0.95), seen.at(1)))
 
 	var asked *load.Report
-	after, err := f.meanwhile(ctx, a, 2, half, 2*ingestSteps, func(ctx context.Context) (err error) {
+	after, err := f.meanwhile(ctx, a, 2, half, askedFor, func(ctx context.Context) (err error) {
 		asked, err = f.dashboards(ctx, a)
 		return err
 	})
@@ -252,7 +253,7 @@ func (f *queryFigures) dashboards(ctx context.Context, a *asker) (*load.Report, 
 	}
 	send, closeAll := load.HTTP(dashboards)
 	defer closeAll()
-	d := 2*ingestSteps - 2*time.Second
+	d := askedFor - 2*time.Second
 	return load.Drive(ctx,
 		load.Options{Rate: dashboards / askEvery.Seconds(), Duration: d, Connections: dashboards, Timeout: 30 * time.Second},
 		work, send)

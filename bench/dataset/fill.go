@@ -141,7 +141,7 @@ func (f *filling) insertAll(ctx context.Context) error {
 	if err := f.insertThese(ctx, inserter, p, world, recent); err != nil {
 		return err
 	}
-	if err := f.merge(ctx); err != nil {
+	if err := f.Merge(ctx, f.cfg, f.out); err != nil {
 		return err
 	}
 	return f.insertThese(ctx, inserter, p, world, earlier)
@@ -214,14 +214,15 @@ func (f *filling) tell() {
 const partitionLayout = "200601"
 
 // recentMonths are the partitions of the last two months, whose parts are merged.
-func (f *filling) recentMonths() []string {
-	last := f.Until.AddDate(0, 0, -1)
+func (m *Manifest) recentMonths() []string {
+	last := m.Until.AddDate(0, 0, -1)
 	first := time.Date(last.Year(), last.Month(), 1, 0, 0, 0, 0, time.UTC)
 	return []string{first.Format(partitionLayout), first.AddDate(0, -1, 0).Format(partitionLayout)}
 }
 
-// merge merges the parts of the last months, as the server does by itself in time.
-func (f *filling) merge(ctx context.Context) error {
+// Merge merges the parts of the last months, as a server does by itself in time, and leaves
+// alone what is one part already. A nil out is told nothing.
+func (m *Manifest) Merge(ctx context.Context, cfg config.ClickHouse, out io.Writer) error {
 	tables := map[string]bool{}
 	for _, topic := range topics {
 		tables[schema.TableOf(topic)] = true
@@ -231,7 +232,7 @@ func (f *filling) merge(ctx context.Context) error {
 			tables[v.To] = true
 		}
 	}
-	c, err := clickhouse.Dial(ctx, f.cfg)
+	c, err := clickhouse.Dial(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -243,17 +244,18 @@ func (f *filling) merge(ctx context.Context) error {
 		statements := []string{"OPTIMIZE TABLE " + t.Name + " FINAL"}
 		if t.PartitionBy != "" {
 			statements = nil
-			for _, month := range f.recentMonths() {
+			for _, month := range m.recentMonths() {
 				statements = append(statements, "OPTIMIZE TABLE "+t.Name+" PARTITION "+month+" FINAL")
 			}
 		}
 		for _, s := range statements {
+			s += " SETTINGS optimize_skip_merged_partitions = 1"
 			begun := time.Now()
 			if err := c.Do(ctx, ch.Query{Body: s}); err != nil {
 				return fmt.Errorf("executing %s: %w", s, err)
 			}
-			if f.out != nil {
-				fmt.Fprintf(f.out, "%6.1f s  %s\n", time.Since(begun).Seconds(), s)
+			if out != nil {
+				fmt.Fprintf(out, "%6.1f s  %s\n", time.Since(begun).Seconds(), s)
 			}
 		}
 	}
