@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +23,7 @@ func NewLog(tb testing.TB, name string) *Log {
 	l := &Log{}
 	tb.Cleanup(func() {
 		if tb.Failed() {
-			tb.Logf("log of %s:\n%s", name, lastLines(l.String(), 60))
+			tb.Logf("log of %s:\n%s", name, shown(l.String()))
 		}
 	})
 	return l
@@ -52,10 +53,28 @@ func (l *Log) Contains(text string) bool { return strings.Contains(l.String(), t
 
 var _ io.Writer = (*Log)(nil)
 
-func lastLines(s string, n int) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	if len(lines) > n {
-		lines = lines[len(lines)-n:]
+// How many lines of a log are shown: of its end, and of the stacks that a process leaves
+// that was told to (SIGQUIT), panicked or broke, which stand behind all else.
+const (
+	shownLines  = 60
+	shownStacks = 2000
+)
+
+// stacks is the line with which the runtime begins to say where each goroutine is.
+var stacks = regexp.MustCompile(`(?m)^(SIGQUIT: quit|panic: |fatal error: )`)
+
+// shown is the end of a log: its last lines, and the stacks behind them.
+func shown(log string) string {
+	log = strings.TrimRight(log, "\n")
+	at := stacks.FindStringIndex(log)
+	if at == nil {
+		return lastLines(log, shownLines)
 	}
-	return strings.Join(lines, "\n")
+	left := strings.Split(log[at[0]:], "\n")
+	return lastLines(log[:at[0]], shownLines) + strings.Join(left[:min(len(left), shownStacks)], "\n")
+}
+
+func lastLines(s string, n int) string {
+	lines := strings.Split(s, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

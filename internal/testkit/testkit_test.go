@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -54,16 +55,34 @@ func TestShortDirLeavesRoomForASocketName(t *testing.T) {
 	}
 }
 
-func TestLogKeepsTheLastLines(t *testing.T) {
+func TestLogShowsItsEnd(t *testing.T) {
 	t.Parallel()
 	l := &Log{}
 	l.Logger().Debug("first")
-	l.Logger().Info("second")
-	if got := lastLines(l.String(), 1); !strings.Contains(got, "second") || strings.Contains(got, "first") {
-		t.Errorf("lastLines() = %q, want the second line only", got)
+	for range shownLines {
+		l.Logger().Info("later")
 	}
 	if !l.Contains("first") {
 		t.Error("Contains() is false for a line that was written")
+	}
+	if got := shown(l.String()); strings.Contains(got, "first") || strings.Count(got, "later") != shownLines {
+		t.Errorf("shown() = %q, want the last %d lines", got, shownLines)
+	}
+}
+
+func TestLogShowsTheStacksOfAProcessThatEnded(t *testing.T) {
+	t.Parallel()
+	for _, first := range []string{"SIGQUIT: quit", "panic: gone", "fatal error: all goroutines are asleep"} {
+		l := &Log{}
+		l.Logger().Info("before")
+		fmt.Fprintf(l, "%s\n\n%s", first, strings.Repeat("goroutine 1 [running]:\n", 3*shownLines))
+		got := shown(l.String())
+		if n := strings.Count(got, "goroutine 1"); n != 3*shownLines {
+			t.Errorf("%s: %d of %d lines are shown", first, n, 3*shownLines)
+		}
+		if !strings.Contains(got, "before") || !strings.Contains(got, "\n"+first) {
+			t.Errorf("%s: what came before it is not shown: %.100s", first, got)
+		}
 	}
 }
 
