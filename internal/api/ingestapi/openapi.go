@@ -92,7 +92,7 @@ func operation(r *Route, headers []string) object {
 		parameters = append(parameters,
 			object{"name": "hash", "in": "path", "required": true, "schema": object{"type": "string"}})
 	}
-	responses := object{"default": responseOf("Refused; `code` says why.", fiber.MIMEApplicationJSON,
+	responses := object{"default": responseOf("Rejected; `code` says why.", fiber.MIMEApplicationJSON,
 		object{"$ref": "#/components/schemas/Error"})}
 	for status, a := range r.Responses {
 		responses[status] = a.describe()

@@ -10,7 +10,7 @@ import (
 type Response struct {
 	// Says is when it is given.
 	Says string
-	// Media is its content type.
+	// Media is its content type; empty for one without a body.
 	Media string
 	// Schema is that of JSON; nil for what is none.
 	Schema map[string]any
@@ -19,6 +19,9 @@ type Response struct {
 func (a *Response) describe() object { return responseOf(a.Says, a.Media, a.Schema) }
 
 func responseOf(says, media string, schema object) object {
+	if media == "" {
+		return object{"description": says}
+	}
 	content := object{}
 	if schema != nil {
 		content["schema"] = schema
@@ -63,6 +66,10 @@ var (
 	statusResponses = map[string]*Response{
 		"200": {"All services answer.", fiber.MIMEApplicationJSON, statusSchema},
 		"503": {"One does not.", fiber.MIMEApplicationJSON, statusSchema},
+	}
+	scriptResponses = map[string]*Response{
+		"200": {"Done.", "text/javascript", nil},
+		"304": {"The script is the one that If-None-Match names.", "", nil},
 	}
 	batchSchema = jsonResponse(object{
 		"status": object{"enum": []string{"success", "partial", "error"}}, "batch": object{"const": true},

@@ -110,19 +110,19 @@ var Routes = []Route{
 		Help: "Says which credentials the host takes, as RFC 9728 has it.", handle: (*handlers).resourceMetadata,
 	},
 	{
-		Method: fiber.MethodGet, Path: "/tracker.js", Responses: plainResponse("text/javascript"),
+		Method: fiber.MethodGet, Path: "/tracker.js", Responses: scriptResponses,
 		Help: "The script for websites, by a name that stays.", handle: (*handlers).script,
 	},
 	{
-		Method: fiber.MethodGet, Path: "/tracker.:hash.js", Responses: plainResponse("text/javascript"),
+		Method: fiber.MethodGet, Path: "/tracker.:hash.js", Responses: scriptResponses,
 		Help: "One version of the script, for ever.", handle: (*handlers).script,
 	},
 	{
-		Method: fiber.MethodGet, Path: "/tracker-extra.js", Responses: plainResponse("text/javascript"),
+		Method: fiber.MethodGet, Path: "/tracker-extra.js", Responses: scriptResponses,
 		Help: "What the script loads to measure web vitals.", handle: (*handlers).script,
 	},
 	{
-		Method: fiber.MethodGet, Path: "/tracker-extra.:hash.js", Responses: plainResponse("text/javascript"),
+		Method: fiber.MethodGet, Path: "/tracker-extra.:hash.js", Responses: scriptResponses,
 		Help: "One version of it, for ever.", handle: (*handlers).script,
 	},
 }
