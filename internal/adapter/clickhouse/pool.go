@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -76,12 +78,17 @@ func (p *Pool) UseAt(ctx context.Context, bytes int64, f func(*Client, string) e
 		}
 	}()
 	err = f(c, addr)
-	if whole = err == nil; !whole && ctx.Err() == nil {
-		if _, told := ch.AsException(err); !told {
-			p.forget(addr)
-		}
+	if whole = err == nil; Broken(err) {
+		p.forget(addr)
 	}
 	return err
+}
+
+// Broken reports whether a connection ended without a response. A time-out is none of it.
+func Broken(err error) bool {
+	failed, isNet := errors.AsType[*net.OpError](err)
+	return isNet && !failed.Timeout() || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, ch.ErrClosed)
 }
 
 // forget closes the connections to an address that are not in use: one broke, so the server

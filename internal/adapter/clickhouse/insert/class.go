@@ -3,13 +3,13 @@ package insert
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"strings"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 
+	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/pipeline/sink"
 )
 
@@ -84,7 +84,7 @@ func Classify(err error) *sink.InsertError {
 		}
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Class = sink.ClassTimeout
-	case isNet, isBroken(err):
+	case isNet, clickhouse.Broken(err):
 		e.Class = sink.ClassNetwork
 	}
 	return e
@@ -92,9 +92,4 @@ func Classify(err error) *sink.InsertError {
 
 func contains(message, part string) bool {
 	return strings.Contains(strings.ToLower(message), strings.ToLower(part))
-}
-
-// isBroken reports whether a connection ended without a response.
-func isBroken(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ch.ErrClosed)
 }
