@@ -118,8 +118,7 @@ func (s *soak) page(peak, load float64, took time.Duration, wrong []string) []by
 		fmt.Fprintf(&b, "| %s | %d |\n", name, s.struck[name])
 	}
 	if s.rebuilt > 0 {
-		fmt.Fprintf(&b, "\nDays of websites that the sink listed as dirty, and that were rebuilt before they were counted: %d.\n",
-			s.rebuilt)
+		fmt.Fprintf(&b, "\nDays that were listed as dirty, and rebuilt before they were counted: %d.\n", s.rebuilt)
 	}
 	for _, w := range wrong {
 		fmt.Fprintf(&b, "\n* %s", w)

@@ -92,7 +92,8 @@ func TestAConnectionThatBreaksTakesThoseThatWaitWithIt(t *testing.T) {
 			return inside()
 		})
 	}
-	if err := nested(func() error { return nested(func() error { return nested(func() error { return nil }) }) }); err != nil {
+	two := func() error { return nested(func() error { return p.Ping(ctx) }) }
+	if err := nested(two); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(p.idle); n != 3 {
