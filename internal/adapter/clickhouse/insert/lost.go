@@ -30,8 +30,9 @@ import (
 const Again = ":again"
 
 // plainEngine is of a table that notes tokens by itself.
-const plainEngine = "(SELECT count() FROM system.tables " +
-	"WHERE database = currentDatabase() AND name = {table:String} AND endsWith(engine, 'MergeTree') AND NOT startsWith(engine, 'Replicated') AND NOT startsWith(engine, 'Shared'))"
+const plainEngine = "(SELECT count() FROM system.tables\n" +
+	"WHERE database = currentDatabase() AND name = {table:String} AND endsWith(engine, 'MergeTree')\n" +
+	"  AND NOT startsWith(engine, 'Replicated') AND NOT startsWith(engine, 'Shared'))"
 
 // Lost reports whether a table is one that notes tokens by itself and has none of the rows
 // for which a condition holds.

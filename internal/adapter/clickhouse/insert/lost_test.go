@@ -100,8 +100,8 @@ func TestRowsOfOthersDoNotStandForThoseThatAreLost(t *testing.T) {
 	at(record.TopicEventsBackfill, 3, 100, "another topic")
 	at(record.TopicEvents, 3, 99, "before")
 	at(record.TopicEvents, 3, 101, "after")
-	clickhousetest.Run(t, cfg, "ALTER TABLE events DELETE WHERE _topic = 'events.v1' AND _partition = 3 AND _offset = 100 "+
-		"SETTINGS mutations_sync = 2")
+	clickhousetest.Run(t, cfg, "ALTER TABLE events DELETE "+
+		"WHERE _topic = 'events.v1' AND _partition = 3 AND _offset = 100 SETTINGS mutations_sync = 2")
 	at(record.TopicEvents, 3, 100, "lost")
 	if got := len(clickhousetest.Column(t, cfg, "event_id", "events")); got != 5 || i.Lost() != 1 {
 		t.Errorf("%d rows, %d inserts lost, want 5 and 1", got, i.Lost())
