@@ -102,14 +102,20 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 		r.ctx.until(time.Now().Add(r.kit.cfg.Conns.Arrival + r.kit.cfg.Deadline))
 		defer func() { r.ctx.until(time.Now().Add(r.kit.cfg.Deadline)) }()
 	}
-	// The memory follows what has arrived, not what was announced.
+	// The memory follows what has arrived, not what was announced. A step that is nearly full
+	// counts as full: fasthttp reads whatever is less than its own buffer through that buffer, and
+	// copies it.
 	for size := min(most, firstBytes); ; size = min(most, growth*size) {
 		if err := r.claim(rc, size); err != nil {
 			r.drain(rc)
 			return nil, err
 		}
 		r.raw.grow(size)
-		err := r.raw.fill(body, size)
+		enough := size
+		if size < most {
+			enough -= prefetchBytes
+		}
+		err := r.raw.fill(body, enough, size)
 		switch {
 		case err == io.EOF && (length < 0 || len(r.raw.b) == length): //nolint:errorlint // io.Reader's own contract
 			r.consumed = true
@@ -219,9 +225,9 @@ func (b *buffer) grow(size int) {
 	}
 }
 
-// fill reads until there are size bytes or the reader fails.
-func (b *buffer) fill(r io.Reader, size int) error {
-	for len(b.b) < size {
+// fill reads until there are enough bytes, at most size, or the reader fails.
+func (b *buffer) fill(r io.Reader, enough, size int) error {
+	for len(b.b) < enough {
 		n, err := r.Read(b.b[len(b.b):size])
 		b.b = b.b[:len(b.b)+n]
 		if err != nil {

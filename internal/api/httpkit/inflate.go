@@ -110,7 +110,7 @@ func (r *request) inflate(rc *fasthttp.RequestCtx, e *encoding, raw []byte) ([]b
 			}
 		}
 		r.inflated.grow(size)
-		err := r.inflated.fill(z, size)
+		err := r.inflated.fill(z, size, size)
 		switch {
 		case len(r.inflated.b) > limit:
 			return nil, apierr.New(apierr.PayloadTooLarge)

@@ -171,18 +171,14 @@ func (d *Decoder) event(i, index, depth int) int {
 	scope := d.scan.keys.open()
 	i, more := d.scan.First(i, '}')
 	for more {
-		from := i
-		var key []byte
-		if key, i = d.scan.Key(i); i < 0 {
-			return d.malformed(index, "", i)
+		f, value := d.key(&scope, i)
+		if value < 0 {
+			return d.malformed(index, "", value)
 		}
-		f := d.scan.common
-		if d.form != Track {
-			f = d.form.resolve(f, key)
+		if seen.has(f) {
+			return d.malformed(index, d.form.fields[f].Name, d.scan.fail(i, d.scan.keys.rejection()))
 		}
-		if f == fieldUnknown && !d.scan.keys.add(&scope, key) || seen.has(f) {
-			return d.malformed(index, d.form.fields[f].Name, d.scan.fail(from, d.scan.keys.rejection()))
-		}
+		i = value
 		if f == fieldUnknown {
 			i = d.scan.Skip(i, depth+1)
 		} else {
@@ -212,6 +208,27 @@ func (d *Decoder) event(i, index, depth int) int {
 		return d.bounded(i)
 	}
 	return i
+}
+
+// key reads the key at i and returns the field that it names, if any, and the position of
+// its value. Keys that name none are noted in the scope; those that do are the caller's to note.
+func (d *Decoder) key(scope *keyScope, i int) (f field, value int) {
+	if d.form == Track {
+		if f, value = d.scan.expected(i); value > 0 {
+			return f, value
+		}
+	}
+	key, value := d.scan.Key(i)
+	if value < 0 {
+		return fieldUnknown, value
+	}
+	if f = d.scan.common; d.form != Track {
+		f = d.form.resolve(f, key)
+	}
+	if f == fieldUnknown && !d.scan.keys.add(scope, key) {
+		return f, d.scan.fail(i, d.scan.keys.rejection())
+	}
+	return f, value
 }
 
 // require notes the fields that an event lacks, in the order of the form.

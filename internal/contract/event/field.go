@@ -81,9 +81,9 @@ func (e *Event) text(f field) *[]byte {
 // fieldSet is a set of fields.
 type fieldSet uint64
 
-func (s fieldSet) has(f field) bool { return s&(1<<f) != 0 }
+func (s fieldSet) has(f field) bool { return s&(1<<(f%64)) != 0 }
 
-func (s fieldSet) with(f field) fieldSet { return s | 1<<f }
+func (s fieldSet) with(f field) fieldSet { return s | 1<<(f%64) }
 
 // FieldNames lists the fields of a custom event.
 func FieldNames() []string {

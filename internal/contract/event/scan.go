@@ -22,9 +22,10 @@ type Scanner struct {
 	// they wrote those of the last, and a key that is expected need not be searched
 	// for its end.
 	lap  [lapKeys]lapKey
-	step int
-	// common is what fieldOf says of the key that was read last.
+	step uint
+	// Of the key that was read last: what fieldOf says of it, and whether it is in the lap.
 	common field
+	held   bool
 
 	at   int
 	rule Rule
@@ -38,8 +39,15 @@ const lapKeys = 32
 type lapKey struct {
 	words, masks [2]uint64
 	n            int // bytes; 0 for none, or one that is too long
-	common       field
+	// before is how many keys stood before this one in an object in which it was new, when
+	// they were those of the entries before; unknown for none.
+	before int
+	common field
+	_      [7]byte // 64 bytes in all, which is a line of the cache
 }
+
+// unknown is the lapKey.before of a key of which nothing is known.
+const unknown = -1
 
 // lapKeyMax is how long a key may be to be kept.
 const lapKeyMax = 16
@@ -125,7 +133,7 @@ func (s *Scanner) Key(i int) (key []byte, next int) {
 	expected := &s.lap[s.step%lapKeys]
 	s.step++
 	if next = expected.match(b, i); next > 0 {
-		key, s.common = b[i+1:next-2:next-2], expected.common
+		key, s.common, s.held = b[i+1:next-2:next-2], expected.common, true
 		if b[next] <= ' ' {
 			next = s.Blank(next)
 		}
@@ -134,8 +142,10 @@ func (s *Scanner) Key(i int) (key []byte, next int) {
 	if i >= len(b) || b[i] != '"' {
 		return nil, s.fail(i, RuleMalformed)
 	}
+	s.held = false
 	if end := plainEnd(b, i+1); end+1 < len(b) && b[end] == '"' && b[end+1] == ':' {
-		expected.keep(b[i : end+2])
+		s.held = expected.keep(b[i : end+2])
+		s.forget(s.step - 1)
 		key, i = b[i+1:end:end], end+1
 	} else if key, i = s.markedText(i + 1); i < 0 {
 		return nil, -1
@@ -154,6 +164,20 @@ func (s *Scanner) Key(i int) (key []byte, next int) {
 	return key, i
 }
 
+// expected returns what fieldOf says of the key that is expected, and the position of its
+// value, when it stands at i; unknown and 0 otherwise, and Key is to read what does.
+func (s *Scanner) expected(i int) (f field, value int) {
+	k := &s.lap[s.step%lapKeys]
+	if value = k.match(s.body, i); value == 0 || k.common == fieldUnknown {
+		return fieldUnknown, 0
+	}
+	s.step++
+	if s.body[value] <= ' ' {
+		value = s.Blank(value)
+	}
+	return k.common, value
+}
+
 // match returns the position behind the key when it stands at i and something
 // follows it, else 0.
 func (k *lapKey) match(b []byte, i int) (next int) {
@@ -168,11 +192,12 @@ func (k *lapKey) match(b []byte, i int) (next int) {
 	return i + k.n
 }
 
-// keep notes a key that has no escape.
-func (k *lapKey) keep(text []byte) {
+// keep notes a key that has no escape, unless it is too long.
+func (k *lapKey) keep(text []byte) bool {
+	k.before = unknown
 	if k.n = len(text); k.n > lapKeyMax {
-		*k = lapKey{}
-		return
+		*k = lapKey{before: unknown}
+		return false
 	}
 	k.common = fieldOf(text[1 : k.n-2])
 	var room, mask [lapKeyMax]byte
@@ -184,6 +209,7 @@ func (k *lapKey) keep(text []byte) {
 		k.words[half] = binary.LittleEndian.Uint64(room[8*half:])
 		k.masks[half] = binary.LittleEndian.Uint64(mask[8*half:])
 	}
+	return true
 }
 
 // Again says that what follows probably has the keys that followed the last call.
@@ -262,19 +288,15 @@ func (s *Scanner) object(i, depth int) int {
 		return s.fail(i, RuleTooDeep)
 	}
 	b := s.body
-	scope := s.keys.open()
-	members := 0
+	row := keyRow{scope: s.keys.open(), first: s.step}
 	i, more := s.First(i, '}')
 	for more {
-		from := i
-		var key []byte
-		if key, i = s.Key(i); i < 0 {
+		if next := s.known(&row, i); next > 0 {
+			i = next
+		} else if i = s.member(&row, i); i < 0 {
 			return -1
 		}
-		if !s.keys.add(&scope, key) && !s.keys.idle {
-			return s.fail(from, s.keys.rejection())
-		}
-		members++
+		row.members++
 		if i = s.Skip(i, depth+1); i < 0 {
 			return -1
 		}
@@ -284,8 +306,8 @@ func (s *Scanner) object(i, depth int) int {
 		}
 		i, more = s.Next(i, '}')
 	}
-	s.keys.close(&scope)
-	s.members = members
+	s.keys.close(&row.scope)
+	s.members = row.members
 	return i
 }
 
