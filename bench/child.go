@@ -74,8 +74,9 @@ type result struct {
 	// windows.
 	PeakBytes float64 `json:",omitempty"`
 	Keys      float64 `json:",omitempty"`
-	// Latency is how long requests took, and Broker how long the broker alone takes.
-	Latency, Broker latency
+	// Latency is how long requests took, Prototype those of an edge of which everything is left
+	// out that can be, and Broker how long the broker alone takes.
+	Latency, Prototype, Broker latency
 	// Live is how many records a second went on meanwhile.
 	Live float64 `json:",omitempty"`
 	// Away is Latency while the metadata store is away, and FillSeconds how long it took

@@ -22,28 +22,47 @@ const (
 )
 
 // openLoop finds a server's peak, then sends half as much to it at fixed moments,
-// whether it has answered or not, and returns how long responses took.
-func openLoop(ctx context.Context, m *measure, e *surroundings) (r result, err error) {
-	server, err := spawn(ctx, coreMeasured, e.job(m))
+// whether it has answered or not, and returns how long responses took. The same is sent to a
+// prototype: what both wait for is no work of the server's.
+func openLoop(ctx context.Context, m *measure, e *surroundings) (result, error) {
+	var rate int
+	ours, err := served(ctx, e.job(m), func(server *child) (result, error) {
+		peak, err := saturate(ctx, server, m, e.settings)
+		if err != nil {
+			return result{}, err
+		}
+		rate = int(peak.Events / peak.Seconds / 2)
+		return halfLoad(ctx, server, m.batch, rate)
+	})
 	if err != nil {
 		return result{}, err
 	}
-	defer func() { err = errors.Join(err, server.end()) }()
-	peak, err := saturate(ctx, server, m, e.settings)
-	if err != nil {
-		return result{}, err
-	}
-	rate := int(peak.Events / peak.Seconds / 2)
-	ours, err := loop(ctx, coreAround, job{Role: "open", Addr: server.Addr, Batch: m.batch, Rate: rate, For: latencyRun})
+	prototype := e.job(m)
+	prototype.Role, prototype.Profile = "prototype", ""
+	least, err := served(ctx, prototype, func(server *child) (result, error) {
+		return halfLoad(ctx, server, m.batch, rate)
+	})
 	if err != nil {
 		return result{}, err
 	}
 	bare, err := loop(ctx, coreMeasured, job{Role: "roundtrip", Brokers: e.around.Brokers, Rate: rate, For: latencyRun})
+	ours.Prototype, ours.Broker = least.Latency, bare.Latency
+	return ours, err
+}
+
+// served does something with a server that is there for it alone.
+func served(ctx context.Context, j job, do func(*child) (result, error)) (r result, err error) {
+	server, err := spawn(ctx, coreMeasured, j)
 	if err != nil {
 		return result{}, err
 	}
-	ours.Broker = bare.Latency
-	return ours, nil
+	defer func() { err = errors.Join(err, server.end()) }()
+	return do(server)
+}
+
+// halfLoad sends requests at fixed moments from the other core.
+func halfLoad(ctx context.Context, server *child, batch, rate int) (result, error) {
+	return loop(ctx, coreAround, job{Role: "open", Addr: server.Addr, Batch: batch, Rate: rate, For: latencyRun})
 }
 
 // latency is what a histogram tells, in milliseconds.

@@ -68,6 +68,7 @@ func (f *figures) add(m *measure, round int, r result) {
 	case "half1":
 		derive("p99", r.Latency.P99)
 		derive("p999", r.Latency.P999)
+		derive("prototypep99", r.Prototype.P99)
 		derive("brokerp99", r.Broker.P99)
 		derive("p99allowed", r.Broker.P99+allowedMillis)
 	case "manylinks":
