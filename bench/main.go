@@ -5,6 +5,7 @@
 //	go run ./bench              all measures, a few minutes on two idle cores
 //	go run ./bench -only edge   only B1-B5; "links" for L1-L5, "flags" for F1-F4, "sink" for S1-S3,
 //	                            "spoilt" for malformed records, "window" for S4-S6
+//	go run ./bench -only ratios  all of those
 //	go run ./bench -only query  only Q1-Q3, D1, E1 and E2, on the data set named by -data
 //	go run ./bench -only capacity  what an event costs, and what a rate needs; also on a busy machine
 //
@@ -87,7 +88,7 @@ func start(ctx context.Context) error {
 	flag.DurationVar(&s.run, "run", 2*time.Second, "length of one run under load, whole seconds")
 	flag.IntVar(&s.rows, "rows", 1_200_000, "records that one run of the sink stores")
 	flag.StringVar(&s.only, "only", "",
-		"edge, links, flags, sink, spoilt, window, query or capacity; empty for all but capacity")
+		"edge, links, flags, sink, spoilt or window; ratios for all of those; query or capacity; empty for all but the last")
 	flag.DurationVar(&s.outage, "outage", time.Minute, "how long ClickHouse is away before the sink catches up")
 	flag.IntVar(&s.liveRate, "live", 0, "records a second that go on during the outage and after it; "+
 		"0 for a fifth of what the sink stores at its peak in the same round")
@@ -191,5 +192,9 @@ func (p page) save() error {
 	return os.WriteFile(p.file, []byte(p.figures.markdown()), 0o644)
 }
 
-// querySet is the set that asks questions; it has surroundings and a page of its own.
-const querySet = "query"
+const (
+	// querySet is the set that asks questions; it has surroundings and a page of its own.
+	querySet = "query"
+	// ratioSets are all those of the page of ratios.
+	ratioSets = "ratios"
+)

@@ -324,7 +324,7 @@ func measureAll(ctx context.Context, s settings) (*figures, error) {
 	f := newFigures(s)
 	for round := range s.rounds {
 		for _, set := range sets {
-			if s.only != "" && s.only != set.name {
+			if s.only != "" && s.only != ratioSets && s.only != set.name {
 				continue
 			}
 			if err := f.inSurroundings(ctx, set, round); err != nil {
