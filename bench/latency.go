@@ -21,32 +21,38 @@ const (
 	maxLatency = time.Minute
 )
 
-// openLoop finds a server's peak, then sends half as much to it at fixed moments,
-// whether it has answered or not, and returns how long responses took. The same is sent to a
-// prototype: what both wait for is no work of the server's.
+// openLoop finds a server's peak, then sends half as much to it at fixed moments over as many
+// connections, and returns how long responses took. The same is sent to a prototype, after a peak
+// of its own: what both wait for is no work of the server's.
 func openLoop(ctx context.Context, m *measure, e *surroundings) (result, error) {
-	var rate int
-	ours, err := served(ctx, e.job(m), func(server *child) (result, error) {
-		peak, err := saturate(ctx, server, m, e.settings)
+	half := job{Role: "open", Batch: m.batch, For: latencyRun, Lines: m.lines()}
+	both := make([]result, 2)
+	for i, role := range []string{m.role, "prototype"} {
+		j := e.job(m)
+		j.Role = role
+		if i > 0 {
+			j.Profile = ""
+		}
+		var err error
+		both[i], err = served(ctx, j, func(server *child) (result, error) {
+			peak, err := saturate(ctx, server, m, e.settings)
+			if err != nil {
+				return result{}, err
+			}
+			if i == 0 {
+				half.Rate = int(peak.Events / peak.Seconds / 2)
+			}
+			half.Addr = server.Addr
+			return loop(ctx, coreAround, half)
+		})
 		if err != nil {
 			return result{}, err
 		}
-		rate = int(peak.Events / peak.Seconds / 2)
-		return halfLoad(ctx, server, m.batch, rate)
-	})
-	if err != nil {
-		return result{}, err
 	}
-	prototype := e.job(m)
-	prototype.Role, prototype.Profile = "prototype", ""
-	least, err := served(ctx, prototype, func(server *child) (result, error) {
-		return halfLoad(ctx, server, m.batch, rate)
-	})
-	if err != nil {
-		return result{}, err
-	}
-	bare, err := loop(ctx, coreMeasured, job{Role: "roundtrip", Brokers: e.around.Brokers, Rate: rate, For: latencyRun})
-	ours.Prototype, ours.Broker = least.Latency, bare.Latency
+	ours := both[0]
+	half.Role, half.Brokers = "roundtrip", e.around.Brokers
+	bare, err := loop(ctx, coreMeasured, half)
+	ours.Prototype, ours.Broker = both[1].Latency, bare.Latency
 	return ours, err
 }
 
@@ -58,11 +64,6 @@ func served(ctx context.Context, j job, do func(*child) (result, error)) (r resu
 	}
 	defer func() { err = errors.Join(err, server.end()) }()
 	return do(server)
-}
-
-// halfLoad sends requests at fixed moments from the other core.
-func halfLoad(ctx context.Context, server *child, batch, rate int) (result, error) {
-	return loop(ctx, coreAround, job{Role: "open", Addr: server.Addr, Batch: batch, Rate: rate, For: latencyRun})
 }
 
 // latency is what a histogram tells, in milliseconds.
@@ -91,7 +92,7 @@ func (j job) atMoments(
 		wg    sync.WaitGroup
 	)
 	start := time.Now().Add(100 * time.Millisecond) // when all are connected
-	for n := range connections {
+	for n := range j.Lines {
 		wg.Go(func() {
 			own, err := j.atOwnMoments(ctx, start, n, begin)
 			mu.Lock()
@@ -117,8 +118,8 @@ func (j job) atOwnMoments(
 	}
 	defer end()
 	own := newHistogram()
-	between := time.Second * connections / time.Duration(j.Rate)
-	for at := start.Add(between * time.Duration(n) / connections); at.Sub(start) < j.For; at = at.Add(between) {
+	between := time.Duration(j.Lines) * (time.Second / time.Duration(j.Rate))
+	for at := start.Add(between * time.Duration(n) / time.Duration(j.Lines)); at.Sub(start) < j.For; at = at.Add(between) {
 		time.Sleep(time.Until(at))
 		if err := do(); err != nil {
 			return nil, err

@@ -122,7 +122,9 @@ func openLinks(ctx context.Context, m *measure, e *surroundings) (r result, err 
 		return result{}, err
 	}
 	defer func() { err = errors.Join(err, server.end()) }()
-	load := job{Role: "open", Addr: server.Addr, Batch: 1, Links: m.links, Rate: linkRate, For: latencyRun}
+	load := job{
+		Role: "open", Addr: server.Addr, Batch: 1, Links: m.links, Rate: linkRate, For: latencyRun, Lines: connections,
+	}
 	if r, err = loop(ctx, coreAround, load); err != nil {
 		return result{}, err
 	}

@@ -22,13 +22,7 @@ func saturate(ctx context.Context, server *child, m *measure, s settings) (resul
 		return result{}, err
 	}
 	load := job{
-		Role: "load", Addr: server.Addr, Batch: m.batch, Links: m.links, Flags: m.flags, For: s.run, Lines: connections,
-	}
-	switch {
-	case m.waits:
-		load.Lines = waitingConnections
-	case m.batch >= largeBatch:
-		load.Lines = largeConnections
+		Role: "load", Addr: server.Addr, Batch: m.batch, Links: m.links, Flags: m.flags, For: s.run, Lines: m.lines(),
 	}
 	r, err := loop(ctx, coreAround, load)
 	if err != nil {
@@ -37,4 +31,15 @@ func saturate(ctx context.Context, server *child, m *measure, s settings) (resul
 	after, err := server.cpuSeconds()
 	r.CPUSeconds = after - before
 	return r, err
+}
+
+// lines is how many connections the load of a measure has.
+func (m *measure) lines() int {
+	switch {
+	case m.waits:
+		return waitingConnections
+	case m.batch >= largeBatch:
+		return largeConnections
+	}
+	return connections
 }

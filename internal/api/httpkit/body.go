@@ -33,6 +33,10 @@ const (
 	// firstBytes and growth are the steps in which memory follows what arrives.
 	firstBytes = 16 << 10
 	growth     = 4
+	// nearlyFull is how many bytes short of it a step counts as full. Two buffers of fasthttp, less
+	// the header, have come when the first step is: the few bytes that are left would be
+	// read by a third, and copied, where all the rest can be read at once.
+	nearlyFull = 1 << 10
 )
 
 // errBodySyntax is a body that ends early or is not framed as HTTP asks.
@@ -102,9 +106,7 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 		r.ctx.until(time.Now().Add(r.kit.cfg.Conns.Arrival + r.kit.cfg.Deadline))
 		defer func() { r.ctx.until(time.Now().Add(r.kit.cfg.Deadline)) }()
 	}
-	// The memory follows what has arrived, not what was announced. A step that is nearly full
-	// counts as full: fasthttp reads whatever is less than its own buffer through that buffer, and
-	// copies it.
+	// The memory follows what has arrived, not what was announced.
 	for size := min(most, firstBytes); ; size = min(most, growth*size) {
 		if err := r.claim(rc, size); err != nil {
 			r.drain(rc)
@@ -113,7 +115,7 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 		r.raw.grow(size)
 		enough := size
 		if size < most {
-			enough -= prefetchBytes
+			enough -= nearlyFull
 		}
 		err := r.raw.fill(body, enough, size)
 		switch {

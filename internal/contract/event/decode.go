@@ -214,7 +214,7 @@ func (d *Decoder) event(i, index, depth int) int {
 // its value. Keys that name none are noted in the scope; those that do are the caller's to note.
 func (d *Decoder) key(scope *keyScope, i int) (f field, value int) {
 	if d.form == Track {
-		if f, value = d.scan.expected(i); value > 0 {
+		if f, value = d.scan.expectedField(i); value > 0 {
 			return f, value
 		}
 	}

@@ -23,9 +23,11 @@ type Scanner struct {
 	// for its end.
 	lap  [lapKeys]lapKey
 	step uint
-	// Of the key that was read last: what fieldOf says of it, and whether it is in the lap.
-	common field
-	held   bool
+	// behind has a bit for each key of the lap of which something is known about others.
+	behind uint32
+	// Of the key that was read last: what fieldOf says of it, and whether it was expected.
+	common  field
+	matched bool
 
 	at   int
 	rule Rule
@@ -40,14 +42,13 @@ type lapKey struct {
 	words, masks [2]uint64
 	n            int // bytes; 0 for none, or one that is too long
 	// before is how many keys stood before this one in an object in which it was new, when
-	// they were those of the entries before; unknown for none.
+	// they were those of the entries before; noneKnown otherwise.
 	before int
 	common field
-	_      [7]byte // 64 bytes in all, which is a line of the cache
 }
 
-// unknown is the lapKey.before of a key of which nothing is known.
-const unknown = -1
+// noneKnown is the lapKey.before of a key of which nothing is known.
+const noneKnown = -1
 
 // lapKeyMax is how long a key may be to be kept.
 const lapKeyMax = 16
@@ -133,7 +134,7 @@ func (s *Scanner) Key(i int) (key []byte, next int) {
 	expected := &s.lap[s.step%lapKeys]
 	s.step++
 	if next = expected.match(b, i); next > 0 {
-		key, s.common, s.held = b[i+1:next-2:next-2], expected.common, true
+		key, s.common, s.matched = b[i+1:next-2:next-2], expected.common, true
 		if b[next] <= ' ' {
 			next = s.Blank(next)
 		}
@@ -142,9 +143,9 @@ func (s *Scanner) Key(i int) (key []byte, next int) {
 	if i >= len(b) || b[i] != '"' {
 		return nil, s.fail(i, RuleMalformed)
 	}
-	s.held = false
+	s.matched = false
 	if end := plainEnd(b, i+1); end+1 < len(b) && b[end] == '"' && b[end+1] == ':' {
-		s.held = expected.keep(b[i : end+2])
+		expected.keep(b[i : end+2])
 		s.forget(s.step - 1)
 		key, i = b[i+1:end:end], end+1
 	} else if key, i = s.markedText(i + 1); i < 0 {
@@ -164,9 +165,10 @@ func (s *Scanner) Key(i int) (key []byte, next int) {
 	return key, i
 }
 
-// expected returns what fieldOf says of the key that is expected, and the position of its
-// value, when it stands at i; unknown and 0 otherwise, and Key is to read what does.
-func (s *Scanner) expected(i int) (f field, value int) {
+// expectedField returns what fieldOf says of the key that is expected, and the position of its
+// value, when it stands at i and names a field; fieldUnknown and 0 otherwise, and Key is to read
+// what does.
+func (s *Scanner) expectedField(i int) (f field, value int) {
 	k := &s.lap[s.step%lapKeys]
 	if value = k.match(s.body, i); value == 0 || k.common == fieldUnknown {
 		return fieldUnknown, 0
@@ -193,11 +195,10 @@ func (k *lapKey) match(b []byte, i int) (next int) {
 }
 
 // keep notes a key that has no escape, unless it is too long.
-func (k *lapKey) keep(text []byte) bool {
-	k.before = unknown
+func (k *lapKey) keep(text []byte) {
 	if k.n = len(text); k.n > lapKeyMax {
-		*k = lapKey{before: unknown}
-		return false
+		*k = lapKey{}
+		return
 	}
 	k.common = fieldOf(text[1 : k.n-2])
 	var room, mask [lapKeyMax]byte
@@ -209,7 +210,6 @@ func (k *lapKey) keep(text []byte) bool {
 		k.words[half] = binary.LittleEndian.Uint64(room[8*half:])
 		k.masks[half] = binary.LittleEndian.Uint64(mask[8*half:])
 	}
-	return true
 }
 
 // Again says that what follows probably has the keys that followed the last call.
