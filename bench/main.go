@@ -2,7 +2,7 @@
 // run, on the same machine, with the same payload: how much of what the machine
 // could do with a bare server, a bare parser or a bare client do we deliver?
 //
-//	go run ./bench              all measures, a few minutes on two idle cores
+//	go run ./bench              all measures, about an hour on two idle cores
 //	go run ./bench -only edge   only B1-B5; "links" for L1-L5, "flags" for F1-F4, "sink" for S1-S3,
 //	                            "spoilt" for malformed records, "window" for S4-S6
 //	go run ./bench -only ratios  all of those
