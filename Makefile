@@ -20,6 +20,8 @@ ROWS    ?= 100000000
 ONLY    ?=
 PACKAGES ?=
 TIMES   ?= 1
+# Not empty: also run packages that passed with the same inputs.
+ALL     ?=
 # A command that runs beside the tests, at a lower priority.
 BESIDE  ?=
 
@@ -90,8 +92,8 @@ services: ## Start real Kafka, PostgreSQL and Redis on loopback until Ctrl-C
 	@go run ./tools/services
 
 .PHONY: test
-test: prepare ## Run every test, also against real Kafka, PostgreSQL and Redis (ONLY=tier, PACKAGES=…,…, TIMES=…)
-	@go run ./tools/suite -gotestsum $(GOTESTSUM) -only '$(ONLY)' -packages '$(PACKAGES)' -times $(TIMES) -beside '$(BESIDE)'
+test: prepare ## Run every test whose inputs changed, also against real Kafka, PostgreSQL and Redis (ALL=1, ONLY=stage, PACKAGES=…,…, TIMES=…)
+	@go run ./tools/suite -gotestsum $(GOTESTSUM) $(if $(ALL),-all) -only '$(ONLY)' -packages '$(PACKAGES)' -times $(TIMES) -beside '$(BESIDE)'
 
 .PHONY: test-full
 test-full: prepare ## Run them all with the race detector, then at production's speed, with strict bounds, three times (ONLY=…, PACKAGES=…)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"testing"
 	"time"
 )
 
@@ -26,6 +27,16 @@ func Promised(promise time.Duration) time.Duration {
 // Strict reports whether bounds are asserted as users were given them: of time, and of
 // what depends on it, such as memory under load.
 func Strict() bool { return slack <= 1 }
+
+// OnlyStrict skips a test that costs more than it finds in everyday runs: one that shows what goes
+// wrong without a lock, a fence or a plan, or that measures. make test-full, make fault and make
+// soak run it.
+func OnlyStrict(tb testing.TB, shows string) {
+	tb.Helper()
+	if !Strict() {
+		tb.Skipf("%s: runs in make test-full and make fault", shows)
+	}
+}
 
 var slack = slackFrom(os.Getenv(SlackEnv)) //nolint:forbidigo // tests have no settings but these
 

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/sink/sinktest"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 // none of the sink's locks.
@@ -85,6 +86,7 @@ var lockTests = []struct {
 func TestEachLockAloneStopsItsFaultAndNothingElseDoes(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
+	testkit.OnlyStrict(t, "without the other locks")
 	for _, l := range lockTests {
 		t.Run(l.lock, func(t *testing.T) {
 			tr := trial{fault: "F26 one lock alone", point: l.lock, on: kfakeOnly, few: 1, body: func(t *testing.T, s *stage) {

@@ -211,6 +211,7 @@ func (s *stage) evict(member string) {
 func TestWithoutTheFenceAnOldWorkerMovesAnOffsetBack(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
+	testkit.OnlyStrict(t, "without the fence")
 	defer enter(true)()
 	untilSeen(t, "moved back", func(s *stage) {
 		s.rejoin(sinktest.FailpointRecorded, locks{WithoutFence: true})
@@ -222,6 +223,7 @@ func TestWithoutTheFenceAnOldWorkerMovesAnOffsetBack(t *testing.T) {
 func TestWithoutPlansAKilledSinkDoubles(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
+	testkit.OnlyStrict(t, "without plans")
 	defer enter(false)()
 	without := locks{WithoutPlan: true}
 	untilSeen(t, "doubled", func(s *stage) { // a range that was short already is cut as before

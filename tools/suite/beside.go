@@ -11,15 +11,11 @@ import (
 	"time"
 )
 
-// stageOfProcesses is the stage beside which the tests of other modules run: its tests leave
-// more of the processors than others.
-const stageOfProcesses = "processes"
-
-// giveWay runs a command at a priority that gives way to tests, and still goes on beside a
-// program that never does.
+// giveWay runs a command at a lower priority than the tests. It proceeds also beside a program
+// that never waits.
 var giveWay = []string{"nice", "-n", "10"}
 
-// beside is work that runs while tests do. What it prints is told when it has ended.
+// beside is work that runs while tests run. Its output is printed after its end.
 type beside struct {
 	printed bytes.Buffer
 	done    chan struct{}
@@ -27,23 +23,23 @@ type beside struct {
 	err     error
 }
 
-func startBeside(ctx context.Context, work func(context.Context, io.Writer) ([]outcome, error)) *beside {
+func startBeside(work func(io.Writer) ([]outcome, error)) *beside {
 	b := &beside{done: make(chan struct{})}
 	go func() {
 		defer close(b.done)
-		b.found, b.err = work(ctx, &b.printed)
+		b.found, b.err = work(&b.printed)
 	}()
 	return b
 }
 
-// wait waits for the end of the work and tells what it printed.
+// wait waits for the end of the work and writes what it printed.
 func (b *beside) wait(out io.Writer) ([]outcome, error) {
 	<-b.done
 	_, _ = out.Write(b.printed.Bytes())
 	return b.found, b.err
 }
 
-// runCommand runs a command of a shell in the module's folder, and is red if it fails.
+// runCommand runs a shell command in the module's folder. Its outcome is red if the command fails.
 func runCommand(ctx context.Context, root, command string, out io.Writer) (outcome, error) {
 	began := time.Now()
 	var printed bytes.Buffer
@@ -55,11 +51,11 @@ func runCommand(ctx context.Context, root, command string, out io.Writer) (outco
 	}
 	failed := cmd.Wait()
 	fmt.Fprintf(out, "== beside the tests: %s, %s\n%s", command, rounded(time.Since(began)), printed.Bytes())
-	return outcome{stage: command, red: failed != nil}, nil
+	return outcome{stage: "checks", red: failed != nil, took: time.Since(began)}, nil
 }
 
-// endsAsGroup has the end of a command's context send a signal to it and to all that it
-// started, and not wait for them longer than a minute.
+// endsAsGroup sends a signal to a command and to all that it started when its context ends, and
+// waits at most a minute for them.
 func endsAsGroup(cmd *exec.Cmd, signal syscall.Signal) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, signal) }

@@ -16,9 +16,21 @@ import (
 	"github.com/millrace/millrace/internal/testkit/runfolder"
 )
 
-func TestACommandBesideTheTestsIsToldAndJudged(t *testing.T) {
+// concluded returns what the suite prints of outcomes in the end.
+func concluded(t *testing.T, all ...outcome) (string, error) {
+	t.Helper()
+	budget := filepath.Join(t.TempDir(), "budget.txt")
+	if err := os.WriteFile(budget, []byte("a stage\t10\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	err := (&report{folder: t.TempDir(), all: all}).conclude(&out, budget)
+	return out.String(), err
+}
+
+func TestSuite_JudgesTheCommandBesideTheTests(t *testing.T) {
 	t.Parallel()
-	// whoever runs the tests may be nice too
+	// The tests may run at a lower priority too.
 	own, err := exec.CommandContext(t.Context(), giveWay[0], append(slices.Clone(giveWay[1:]), "nice")...).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -31,15 +43,14 @@ func TestACommandBesideTheTestsIsToldAndJudged(t *testing.T) {
 			t.Errorf("%s: %v, %+v, %q", command, err, found, out.String())
 		}
 		out.Reset()
-		err = conclude([]outcome{{stage: "a stage"}, found}, t.TempDir(), &out)
-		if (err != nil) != red || (out.String() != "") != red ||
-			!strings.HasPrefix(out.String(), map[bool]string{true: "FAIL\t" + command}[red]) {
-			t.Errorf("%s: conclude() = %v, %q", command, err, out.String())
+		said, err := concluded(t, outcome{stage: "a stage"}, found)
+		if (err != nil) != red || strings.Contains(said, "FAIL\tchecks") != red {
+			t.Errorf("%s: conclude() = %v, %q", command, err, said)
 		}
 	}
 }
 
-// waitingFor is a gotestsum that runs nothing, and that only after a file is there.
+// waitingFor returns a gotestsum that waits for a file and runs no tests.
 func waitingFor(t *testing.T, file string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "gotestsum")
@@ -51,16 +62,16 @@ func waitingFor(t *testing.T, file string) string {
 	return program
 }
 
-func TestACommandRunsBesideTheFirstStage(t *testing.T) {
+func TestSuite_RunsTheCommandBesideTheFirstStage(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // rather than wait for a command that does not begin
 	defer cancel()
 	begun := filepath.Join(t.TempDir(), "begun")
-	in := surroundings{
+	env := surroundings{
 		root: t.TempDir(), folder: t.TempDir(), gotestsum: waitingFor(t, begun),
 		shared: &shared{scratch: &runfolder.Folder{Path: t.TempDir()}},
 	}
-	all, err := runAll(ctx, []stage{{name: "first"}, {name: "second"}}, "touch "+begun+"; exit 3", in, io.Discard)
+	all, err := runAll(ctx, []stage{{name: "first"}, {name: "second"}}, "touch "+begun+"; exit 3", env, io.Discard)
 	var red []bool
 	for _, o := range all {
 		red = append(red, o.red)
@@ -70,7 +81,7 @@ func TestACommandRunsBesideTheFirstStage(t *testing.T) {
 	}
 }
 
-func TestACommandBesideTheTestsEndsWithThem(t *testing.T) {
+func TestSuite_EndsTheCommandBesideTheTestsWithThem(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -81,21 +92,20 @@ func TestACommandBesideTheTestsEndsWithThem(t *testing.T) {
 	}
 }
 
-// What runs beside prints nothing into what the tests print, and is judged with them.
-func TestWhatRunsBesideIsToldWhenItHasEnded(t *testing.T) {
+func TestBeside_PrintsAfterItsEnd(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("no stage")
 	var out bytes.Buffer
-	b := startBeside(t.Context(), func(_ context.Context, own io.Writer) ([]outcome, error) {
+	b := startBeside(func(own io.Writer) ([]outcome, error) {
 		_, _ = own.Write([]byte("theirs\n"))
 		return []outcome{{stage: "a stage", red: true}}, failed
 	})
 	<-b.done
 	if out.Len() > 0 {
-		t.Errorf("told before it was asked for: %q", out.String())
+		t.Errorf("printed before wait: %q", out.String())
 	}
 	found, err := b.wait(&out)
 	if len(found) != 1 || !found[0].red || !errors.Is(err, failed) || out.String() != "theirs\n" {
-		t.Errorf("found %+v, %v, told %q", found, err, out.String())
+		t.Errorf("found %+v, %v, printed %q", found, err, out.String())
 	}
 }

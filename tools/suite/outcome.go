@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,28 +12,52 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // event is one line of go test -json (cmd/test2json).
 type event struct {
-	Action  string `json:"Action"`
-	Package string `json:"Package"`
-	Test    string `json:"Test"`
-	Output  string `json:"Output"`
+	Action  string  `json:"Action"`
+	Package string  `json:"Package"`
+	Test    string  `json:"Test"`
+	Output  string  `json:"Output"`
+	Elapsed float64 `json:"Elapsed"` // seconds
 }
 
-// outcome is what the tests of a stage came to.
+// outcome is the result of a stage, or of a command beside the stages.
 type outcome struct {
 	stage           string
-	red             bool // as the exit of go test says it
+	took            time.Duration
+	red             bool // go test, or the command, failed
 	tests, packages int
-	failed, flaky   []tested // those at the bottom: a test and not those that it is part of
+	failed, flaky   []tested // the innermost tests, without those that contain them
+	ended           []string // packages whose last run passed
+	slowest         []timed  // tests at the top, the slowest first
+	undeclared      []undeclared
 }
 
-// tested is a test, or a package outside of its tests, and all that it printed.
+// tested is a test, or a package outside its tests, with all its output.
 type tested struct {
 	pkg, test string
 	printed   []string // of each run
+}
+
+// timed is a test, and how long its longest run took.
+type timed struct {
+	tested
+
+	took time.Duration
+}
+
+// undeclared is a file that the tests of a package read without being listed as its input.
+type undeclared struct{ pkg, file string }
+
+// passed returns the packages that passed at once, without a file that is not declared.
+func (o *outcome) passed() []string {
+	return slices.DeleteFunc(slices.Clone(o.ended), func(pkg string) bool {
+		return slices.ContainsFunc(slices.Concat(o.failed, o.flaky), func(t tested) bool { return t.pkg == pkg }) ||
+			slices.ContainsFunc(o.undeclared, func(u undeclared) bool { return u.pkg == pkg })
+	})
 }
 
 // String names it as go test does.
@@ -43,7 +68,7 @@ func (t tested) String() string {
 	return t.pkg + "\t" + t.test
 }
 
-// keep writes what a test printed beside the events and returns where.
+// keep writes the output of a test to a file beside the events and returns its path.
 func (t tested) keep(folder string) string {
 	name := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`/\:*?"<>| `, r) {
@@ -55,7 +80,7 @@ func (t tested) keep(folder string) string {
 	for i, printed := range t.printed {
 		fmt.Fprintf(&text, "==== run %d ====\n%s", i+1, printed)
 	}
-	const longest = 150 // of a file's name, below what file systems take
+	const longest = 150 // of a file's name; file systems allow 255
 	file := filepath.Join(folder, name[:min(len(name), longest)]+".log")
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		return err.Error()
@@ -67,7 +92,7 @@ func (t tested) keep(folder string) string {
 func readOutcome(file string) (outcome, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return outcome{}, fmt.Errorf("reading what the tests told: %w", err)
+		return outcome{}, fmt.Errorf("reading the events of the tests: %w", err)
 	}
 	defer f.Close()
 	return judge(f)
@@ -75,15 +100,15 @@ func readOutcome(file string) (outcome, error) {
 
 type name struct{ pkg, test string }
 
-// history is what became of one test: the end of each of its runs, and what was printed
-// in it by itself and those that are part of it.
+// history is the end of each run of a test, with the output of it and of the tests within it.
 type history struct {
 	ends    []string
 	printed []string
 	current strings.Builder
+	longest time.Duration
 
-	// Of a package only: how many tests failed in the run that goes on, and whether one
-	// of its runs failed without any: it did not build, fell, hung, or its TestMain failed.
+	// Of a package only: the number of failed tests in the current run, and whether a run failed
+	// without any: it did not build, crashed, hung, or its TestMain failed.
 	failing int
 	outside bool
 }
@@ -126,13 +151,14 @@ func judge(events io.Reader) (outcome, error) {
 				h.failing = 0
 			}
 			h.ends = append(h.ends, e.Action)
+			h.longest = max(h.longest, time.Duration(e.Elapsed*float64(time.Second)))
 			h.printed = append(h.printed, h.current.String())
 			h.current.Reset()
 		}
 	}
 }
 
-// parent is the test that a test is part of, "" of one at the top.
+// parent returns the test that contains a test, "" for one at the top.
 func parent(test string) string {
 	if dir := path.Dir(test); dir != "." {
 		return dir
@@ -140,13 +166,12 @@ func parent(test string) string {
 	return ""
 }
 
-// settle sorts out who failed: once and for all, or only the first time. Of a package
-// that hung or fell the package itself is told: which of its tests never ended, and
-// which ran at that moment, stands in what it printed. No second run makes up for that:
-// what failed there is not what is run again.
+// settle sorts tests by whether they failed for good or only at first. A package that hung or
+// crashed is listed itself: its output names the tests that never ended. A rerun does not make up
+// for that, because it runs other tests than those that never ended.
 func settle(all map[name]*history) outcome {
 	var o outcome
-	worse := map[name]bool{} // has one below it that failed
+	worse := map[name]bool{} // contains a test that failed
 	for n, h := range all {
 		if n.test == "" || !slices.Contains(h.ends, "fail") {
 			continue
@@ -160,8 +185,12 @@ func settle(all map[name]*history) outcome {
 		switch {
 		case n.test == "":
 			o.packages++
+			if len(h.ends) > 0 && h.ends[len(h.ends)-1] == "pass" {
+				o.ended = append(o.ended, n.pkg)
+			}
 		case parent(n.test) == "":
 			o.tests++
+			o.slowest = append(o.slowest, timed{tested{pkg: n.pkg, test: n.test}, h.longest})
 		}
 		if !slices.Contains(h.ends, "fail") || (worse[n] && !h.outside) {
 			continue
@@ -173,8 +202,18 @@ func settle(all map[name]*history) outcome {
 			o.failed = append(o.failed, t)
 		}
 	}
+	o.slowest = slowest(o.slowest)
 	for _, list := range [][]tested{o.failed, o.flaky} {
 		slices.SortFunc(list, func(a, b tested) int { return strings.Compare(a.String(), b.String()) })
 	}
 	return o
+}
+
+// slowest returns the ten slowest tests, the slowest first.
+func slowest(tests []timed) []timed {
+	const most = 10
+	slices.SortFunc(tests, func(a, b timed) int {
+		return cmp.Or(cmp.Compare(b.took, a.took), strings.Compare(a.String(), b.String()))
+	})
+	return tests[:min(len(tests), most)]
 }

@@ -1,20 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/millrace/millrace/internal/testkit"
 )
 
 // events writes what go test -json would, of lines "ACTION PACKAGE TEST OUTPUT".
@@ -35,7 +29,7 @@ func names(list []tested) []string {
 	return out
 }
 
-func TestWhatFailedIsToldFromWhatFailedOnce(t *testing.T) {
+func TestJudge_SeparatesFailedTestsFromFlakyOnes(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		events        string
@@ -87,7 +81,7 @@ func TestWhatFailedIsToldFromWhatFailedOnce(t *testing.T) {
 	}
 }
 
-func TestBothRunsOfAFlakyTestAreKept(t *testing.T) {
+func TestSuite_KeepsBothRunsOfAFlakyTest(t *testing.T) {
 	t.Parallel()
 	got, err := judge(strings.NewReader(events(
 		"output p TestA/b too late", "fail p TestA/b", "fail p TestA", "fail p",
@@ -96,173 +90,75 @@ func TestBothRunsOfAFlakyTestAreKept(t *testing.T) {
 	if err != nil || len(got.flaky) != 1 {
 		t.Fatalf("flaky is %v, error %v", got.flaky, err)
 	}
-	var out strings.Builder
-	if err := conclude([]outcome{got}, t.TempDir(), &out); err != nil {
-		t.Errorf("a run of which each test passed in the end is red: %v", err)
+	printed, err := concluded(t, got)
+	if err != nil {
+		t.Errorf("a run in which each test passed in the end is red: %v", err)
 	}
-	told := strings.Split(strings.TrimSpace(out.String()), "\t")
-	if told[0] != "FLAKY" || told[1] != "p" || told[2] != "TestA/b" {
-		t.Fatalf("told is %q", told)
-	}
-	kept, err := os.ReadFile(told[3])
+	_, line, _ := strings.Cut(printed, "FLAKY\tp\tTestA/b\t")
+	kept, err := os.ReadFile(strings.TrimSpace(line))
 	if err != nil || !strings.Contains(string(kept), "too late") || !strings.Contains(string(kept), "in time") {
 		t.Errorf("kept is %q, %v", kept, err)
 	}
 }
 
-func TestARedRunEndsWithTheNamesOfWhatFailed(t *testing.T) {
+func TestSuite_EndsWithTheNamesOfFailedTests(t *testing.T) {
 	t.Parallel()
 	got, err := judge(strings.NewReader(events("output p TestA noise", "fail p TestA", "fail p")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got.stage, got.red = "in process", true
-	var out strings.Builder
-	if err := conclude([]outcome{got, {stage: "processes", red: true}}, t.TempDir(), &out); !errors.Is(err, errRed) {
+	printed, err := concluded(t, got, outcome{stage: "processes", red: true},
+		outcome{stage: "other", undeclared: []undeclared{{"q", "docs/a.md"}}})
+	if !errors.Is(err, errRed) {
 		t.Errorf("the error is %v", err)
 	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if err := conclude([]outcome{{failed: got.failed}}, t.TempDir(), io.Discard); !errors.Is(err, errRed) {
-		t.Errorf("where go test's exit says that all is well, the error is %v", err)
-	}
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "FAIL\tp\tTestA\t") ||
-		!strings.HasPrefix(lines[1], "FAIL\tprocesses") {
-		t.Errorf("the last lines are %q", lines)
-	}
-}
-
-func TestEveryTestIsInOneTier(t *testing.T) {
-	t.Parallel()
-	for _, full := range []bool{false, true} {
-		stages, err := plan(t.Context(), "../..", full)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := list(t.Context(), "../..")
-		if err != nil || len(all) < 50 {
-			t.Fatalf("%d packages, %v", len(all), err)
-		}
-		in := map[string]int{}
-		for _, s := range stages {
-			if s.dir == "" && !strings.HasSuffix(s.name, "raced") {
-				for _, p := range s.packages {
-					in[p]++
-				}
-			}
-		}
-		for _, p := range all {
-			if in[p] != 1 {
-				t.Errorf("full %v: %s is in %d stages", full, p, in[p])
-			}
+	lines := strings.Split(strings.TrimSpace(printed), "\n")
+	for i, want := range []string{"FAIL\tp\tTestA\t", "FAIL\tprocesses", "FAIL\tq\treads docs/a.md"} {
+		if line := lines[len(lines)-3+i]; !strings.HasPrefix(line, want) {
+			t.Errorf("line %d of the last three is %q, want %q", i, line, want)
 		}
 	}
-	for _, folder := range processes {
-		if _, err := os.Stat("../../" + folder); err != nil {
-			t.Errorf("the processes tier lists what is not there: %v", err)
+	for _, o := range []outcome{{failed: got.failed}, {undeclared: []undeclared{{"q", "docs/a.md"}}}} {
+		if _, err := concluded(t, o); !errors.Is(err, errRed) {
+			t.Errorf("where go test exits with 0, the error is %v", err)
 		}
 	}
 }
 
-// Whose clock runs against a promise has no other package beside it.
-func TestPackagesThatAssertPromisesRunAlone(t *testing.T) {
+func TestJudge_PassesPackagesThatPassedAtOnce(t *testing.T) {
 	t.Parallel()
-	found := 0
-	for _, folder := range processes {
-		err := filepath.WalkDir(filepath.Join("..", "..", folder), func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			if bytes.Contains(text, []byte("testkit."+"Promised(")) {
-				found++
-				if !slices.Contains(alone, folder) {
-					t.Errorf("%s asserts a promise, and %s does not run alone", path, folder)
-				}
-			}
-			return err
-		})
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	if found < len(alone) {
-		t.Errorf("%d files assert promises, of %d packages that run alone", found, len(alone))
-	}
-}
-
-// What is promised has to be asserted somewhere as it was promised: once with nothing
-// beside it, by each package.
-func TestTheFullRunAssertsEveryPromiseAsItWasGiven(t *testing.T) {
-	t.Parallel()
-	stages, err := plan(t.Context(), "../..", true)
+	got, err := judge(strings.NewReader(events(
+		"pass good TestA", "pass good", "skip none", "fail bad TestA", "fail bad", "pass other TestA", "pass other",
+		"fail flaky TestA", "fail flaky", "pass flaky TestA", "pass flaky",
+	)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range stages {
-		raced := strings.HasSuffix(s.name, " raced")
-		if strict := slices.Contains(s.env, "MILLRACE_TEST_SLACK=1"); strict == raced || s.rerun || (strict && !s.serial) {
-			t.Errorf("%s: strict %v, run again %v, one package at a time %v", s.name, strict, s.rerun, s.serial)
-		}
+	got.undeclared = []undeclared{{"other", "docs/a.md"}}
+	if diff := cmp.Diff([]string{"good"}, got.passed()); diff != "" {
+		t.Errorf("passed (-want +got):\n%s", diff)
 	}
 }
 
-// Modules run beside the processes where both were asked for, and in a full run never.
-func TestModulesRunBesideTheProcesses(t *testing.T) {
+func TestReport_PrintsTimesAndBudget(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		choice
-		first, later int
-	}{
-		{choice{times: 1}, 2, len(modules)},
-		{choice{times: 1, only: "module"}, len(modules), 0},
-		{choice{times: 1, only: "processes"}, 1, 0},
-		{choice{times: 1, full: true}, 3 + len(modules), 0},
-		{choice{times: 1, full: true, only: "processes"}, 1, 0},
-		{choice{times: 1, full: true, only: "process"}, 3, 0},
-	} {
-		stages, err := plan(t.Context(), "../..", tc.full)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if stages, err = tc.of(stages); err != nil {
-			t.Fatal(err)
-		}
-		if first, later := apart(stages); len(first) != tc.first || len(later) != tc.later {
-			t.Errorf("%+v: %d stages one after the other and %d beside, want %d and %d",
-				tc.choice, len(first), len(later), tc.first, tc.later)
-		}
+	var tests strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&tests, "{\"Action\":\"pass\",\"Package\":\"p\",\"Test\":\"Test%d\",\"Elapsed\":%d.5}\n", i, i)
 	}
-}
-
-// Else the linter has Kubernetes' modules compiled once more, which takes a minute.
-func TestTheLinterSharesWhatTheTestsCompile(t *testing.T) {
-	t.Parallel()
-	makefile, err := os.ReadFile("../../Makefile")
+	got, err := judge(strings.NewReader(tests.String()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, value, _ := strings.Cut(testkit.Unoptimized, "=")
-	if want := fmt.Sprintf("UNOPTIMIZED := %s='%s'\n", name, value); !strings.Contains(string(makefile), want) {
-		t.Errorf("the Makefile has no line %q", want)
+	got.stage, got.took = "a stage", 20*time.Second
+	printed, err := concluded(t, got)
+	if err != nil || strings.Contains(printed, colorRed) || !strings.Contains(printed, "11.5s  p Test11\n") ||
+		!strings.Contains(printed, "2.5s  p Test2\n") || strings.Contains(printed, "1.5s  p Test1\n") {
+		t.Errorf("at twice its budget %v, %q", err, printed)
 	}
-}
-
-func TestSomePackagesCanBeChosen(t *testing.T) {
-	t.Parallel()
-	stages, err := plan(t.Context(), "../..", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := choice{packages: "tests/system/e2e,internal/contract/event", times: 3}.of(stages)
-	if err != nil || len(got) != 2 {
-		t.Fatalf("%d stages, %v", len(got), err)
-	}
-	for i, want := range []string{modulePath + "internal/contract/event", modulePath + "tests/system/e2e"} {
-		if s := got[i]; !slices.Contains(s.packages, want) || len(s.packages) > 3 || s.count != 3 || s.rerun {
-			t.Errorf("stage %q has %v, %d times, run again %v", s.name, s.packages, s.count, s.rerun)
-		}
-	}
-	if got, err := (choice{only: "processes", packages: "internal/contract/event"}).of(stages); err == nil {
-		t.Errorf("nothing to run is %v and no error", got)
+	got.took += time.Second
+	if printed, err = concluded(t, got); err != nil || !strings.Contains(printed, colorRed) {
+		t.Errorf("beyond twice its budget %v, %q", err, printed)
 	}
 }

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -13,92 +18,101 @@ import (
 	"github.com/millrace/millrace/internal/testkit"
 )
 
+const modulePath = "github.com/millrace/millrace/"
+
 // stage is one run of go test over some packages of one module.
 type stage struct {
-	name, about string
-	dir         string   // of the module, from the root
-	packages    []string // as patterns
-	raced       bool
-	serial      bool // one package at a time
-	linked      bool // all built before the first one runs
-	rerun       bool // what failed, once
-	beside      bool // runs beside the stage of processes, at a lower priority
-	// oneClickHouse has all packages share a server: each of them that starts its own
-	// costs ten seconds of processor.
-	oneClickHouse bool
-	count         int
-	timeout       time.Duration // of a package
+	name, about   string
+	dir           string   // of the module, from the root
+	packages      []string // import paths
+	raced         bool     // with the race detector
+	serial        bool     // one package at a time
+	rerun         bool     // runs failed tests once more
+	beside        bool     // runs beside the other stages, at a lower priority
+	oneClickHouse bool     // its packages share a server: starting one costs ten seconds of processor
+	count         int      // runs of each test
+	timeout       time.Duration
 	env           []string
 }
 
-// most is how many failed tests are run once more: where more fail, they have a cause
-// that is no chance.
-const most = 3
+// maxReruns is the most failed tests that are run once more. More failures have a cause other
+// than chance.
+const maxReruns = 3
 
-// args are gotestsum's, and behind "--" those of go test, or the command that takes its
-// place where the tests are built already.
-func (s *stage) args(events string, built []string) []string {
+// args returns the arguments of gotestsum and, after "--", those of go test. runner starts each
+// test binary.
+func (s *stage) args(events, runner string) []string {
 	args := []string{"--format", "pkgname", "--format-hide-empty-pkg", "--hide-summary", "skipped", "--jsonfile", events}
 	if s.rerun {
-		args = append(args, "--rerun-fails=1", "--rerun-fails-max-failures="+strconv.Itoa(most))
+		args = append(args, "--rerun-fails=1", "--rerun-fails-max-failures="+strconv.Itoa(maxReruns))
 	}
-	if s.linked {
-		return slices.Concat(args, []string{"--raw-command", "--"}, built, s.packages)
-	}
-	args = append(args, "--packages", strings.Join(s.packages, " "), "--",
-		"-vet=off", "-shuffle=on", "-count="+strconv.Itoa(s.count), "-timeout", s.timeout.String())
+	// One package more than there are processors: while one waits, another computes.
+	parallel := runtime.NumCPU() + 1
 	if s.serial {
-		args = append(args, "-p=1")
-	} else {
-		// One more than there are processors: while a package waits, another computes.
-		args = append(args, "-p="+strconv.Itoa(runtime.NumCPU()+1))
+		parallel = 1
 	}
+	args = append(args, "--packages", strings.Join(s.packages, " "), "--", "-vet=off", "-shuffle=on", "-exec", runner,
+		"-count="+strconv.Itoa(s.count), "-timeout", s.timeout.String(), "-p="+strconv.Itoa(parallel))
 	if s.raced {
-		// What a test builds itself has no cgo, as everything else, and its collector is its own.
-		args = append(append(args, raceFlags...), "-exec", "env -u GOGC CGO_ENABLED=0")
+		args = append(args, raceFlags...)
 	}
 	return args
 }
 
-// raceFlags has the race detector look at all but SQLite, which is translated from C: nothing in
-// it runs on two goroutines without a lock of ours, and to look at each of its reads and writes
-// takes half of the processor time of whatever keeps something there.
+// raceFlags exclude SQLite from the race detector. SQLite is translated from C, and no two
+// goroutines run it without a lock of ours. Checking it takes half the processor time of every
+// test that uses a store.
 var raceFlags = []string{
 	"-race",
 	"-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false",
 	"-gcflags=modernc.org/libc=-dwarf=false -race=false",
 }
 
-// buildEnv is of compilers and linkers, which live for seconds and have gigabytes: their
-// collectors take a tenth of their time otherwise.
-const buildEnv = "GOGC=400"
-
-// racedEnv is what the race detector needs. At a program's end it waits a second for reports
-// that are being written, which a tenth is enough for: there are as many programs as packages.
+// racedEnv is the environment of raced packages. By default each raced program waits a second
+// at its end for reports that are being written; a tenth of a second is enough.
 var racedEnv = []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=100"}
 
-// processes are the folders of tests whose subject runs as processes, and those to
-// which the race detector adds nothing but time. Whatever is not below one of them runs
-// in process. The longest come first, so that the last one has nothing to wait for.
+// promises are the folders of tests that assert bounds of time promised to users. Only work of
+// lower priority runs beside them.
+var promises = []string{
+	"tests/fault", "tests/system/e2e", "tests/system/control", "tests/system/quota", "tests/system/limits",
+}
+
+// processes are the other folders of tests that run programs. The longest are first, so that no
+// processor waits for the last one.
 var processes = []string{
-	"tests/system/privacy", "tests/system/operate", "tests/model", "tests/system/browser", "cmd/millrace",
-	"tests/system/deployed", "tests/component/topics", "internal/analytics/analyticstest", "tools/release",
-	"internal/app/standalone", "internal/archtest", "tools/docgen", "tests/system/watching", "tests/system/connections",
-	"tests/component/imports", "tools/services", "tools/thirdparty",
-	"tests/fault", "tests/system/e2e", "tests/system/control", "tests/system/quota", "tests/system/limits",
+	"tests/system/privacy", "tests/system/operate", "tests/system/browser", "cmd/millrace", "tests/system/deployed",
+	"tests/component/topics", "internal/analytics/analyticstest", "tools/release", "internal/app/standalone",
+	"tests/system/watching", "tests/system/connections", "tests/component/imports", "tools/services",
 }
 
-// alone are those of them that take the machine for themselves, but for what gives way to
-// them, because they assert what users are promised in seconds. The others run side by side.
-var alone = []string{
-	"tests/fault", "tests/system/e2e", "tests/system/control", "tests/system/quota", "tests/system/limits",
+// raced are the packages whose goroutines share state, tested with the race detector; "/..." adds
+// all packages below. TestPlan_RacesPackagesThatStartGoroutines keeps the list complete.
+var raced = []string{
+	"bench/...", "internal/adapter/clickhouse", "internal/adapter/clickhouse/clickhousetest",
+	"internal/adapter/clickhouse/insert", "internal/adapter/clickhouse/query", "internal/adapter/domaincheck",
+	"internal/adapter/embedded/...", "internal/adapter/kafka", "internal/adapter/load", "internal/adapter/redis",
+	"internal/analytics", "internal/api/flagapi", "internal/api/httpkit", "internal/api/ingestapi",
+	"internal/api/queryapi", "internal/api/rpc", "internal/app/...", "internal/pipeline/...", "internal/platform/...",
+	"internal/privacy/...", "internal/resource/...", "internal/tenant/quota", "internal/tenant/ratelimit",
+	"internal/testkit/services", "tests/component/edge", "tests/component/links", "tests/component/sink",
+	"tools/docgen", "tools/suite",
 }
 
-// module is a module of its own, which ./... does not reach.
+// isRaced reports whether the list matches a package.
+func isRaced(pkg string) bool {
+	pkg = strings.TrimPrefix(pkg, modulePath)
+	return slices.ContainsFunc(raced, func(of string) bool {
+		folder, below := strings.CutSuffix(of, "/...")
+		return pkg == folder || below && strings.HasPrefix(pkg, folder+"/")
+	})
+}
+
+// module is a Go module of its own, which ./... of the root does not match.
 type module struct {
 	dir   string
-	raced bool     // one whose code is ours and runs goroutines
-	env   []string // besides
+	raced bool
+	env   []string
 }
 
 var modules = []module{
@@ -108,67 +122,84 @@ var modules = []module{
 	{dir: "tests/contract/chart", env: []string{testkit.Unoptimized}},
 }
 
-// plan returns the stages. Those of the full run are made of the same packages.
-func plan(ctx context.Context, root string, full bool) ([]stage, error) {
-	here, err := list(ctx, root)
-	if err != nil {
-		return nil, err
+// plan returns the stages of a run, with all packages of the sources that have tests.
+func plan(src *sources, full bool) []stage {
+	var stages []stage
+	of := func(dir string, in func(pkg string) bool) (found []string) {
+		for _, pkg := range src.tested[dir] {
+			if in(pkg) {
+				found = append(found, pkg)
+			}
+		}
+		return found
 	}
-	inside := slices.DeleteFunc(slices.Clone(here), isProcess)
-	outside := slices.DeleteFunc(here, func(p string) bool { return !isProcess(p) })
-	slices.SortStableFunc(outside, func(a, b string) int { return rank(processes, a) - rank(processes, b) })
-	stages := []stage{
-		{
-			name: "in process", about: "race detector, packages side by side",
-			packages: inside, raced: true, oneClickHouse: true, timeout: 5 * time.Minute,
-		},
-		{
-			name: stageOfProcesses, about: "as fast as production; one at a time where promises are asserted, then three",
-			packages: outside, linked: true, rerun: true, timeout: 10 * time.Minute,
-		},
+	isProcess := func(pkg string) bool { return within(processes, pkg) || within(promises, pkg) }
+	if full {
+		programs := of("", isProcess)
+		stages = []stage{
+			quiet(stage{
+				name: "in process", raced: true, oneClickHouse: true, timeout: 5 * time.Minute,
+				packages: of("", func(pkg string) bool { return !isProcess(pkg) }),
+			}),
+			{
+				name: "processes raced", about: "race detector, one package at a time, bounds that fit it", packages: programs,
+				raced: true, serial: true, timeout: time.Hour, env: []string{testkit.SlackEnv + "=10"},
+			},
+			quiet(stage{name: "processes", packages: programs, timeout: 10 * time.Minute}),
+		}
+	} else {
+		others := of("", func(pkg string) bool { return within(processes, pkg) })
+		slices.SortStableFunc(others, func(a, b string) int { return rank(processes, a) - rank(processes, b) })
+		stages = []stage{
+			{
+				name: "raced", about: "in process, with the race detector", raced: true, oneClickHouse: true,
+				timeout: 5 * time.Minute, packages: of("", func(p string) bool { return !isProcess(p) && isRaced(p) }),
+			},
+			{
+				name: "in process", about: "without it", oneClickHouse: true, timeout: 5 * time.Minute,
+				packages: of("", func(p string) bool { return !isProcess(p) && !isRaced(p) }),
+			},
+			{
+				name: "promises", about: "programs, one package at a time", serial: true, rerun: true, timeout: 10 * time.Minute,
+				packages: of("", func(p string) bool { return within(promises, p) }),
+			},
+			{
+				name: "processes", about: "programs, packages side by side", rerun: true, timeout: 10 * time.Minute,
+				packages: others,
+			},
+		}
 	}
 	for _, m := range modules {
-		stages = append(stages, stage{
-			name: "module " + m.dir, about: "a module of its own", dir: m.dir,
-			packages: []string{"./..."}, raced: m.raced, beside: true, timeout: 10 * time.Minute, env: slices.Clone(m.env),
-		})
+		s := stage{
+			name: "module " + m.dir, about: "a module of its own", dir: m.dir, raced: m.raced, beside: true,
+			timeout: 10 * time.Minute, env: slices.Clone(m.env), packages: of(m.dir, func(string) bool { return true }),
+		}
+		if full {
+			s = quiet(s)
+		}
+		stages = append(stages, s)
 	}
 	for i := range stages {
-		stages[i].count = 1
+		stages[i].count = max(stages[i].count, 1)
 		if stages[i].raced {
 			stages[i].env = append(stages[i].env, racedEnv...)
 		}
 	}
-	if full {
-		stages = quiet(stages)
-	}
-	return stages, nil
-}
-
-// quiet makes the full run's stages of the everyday ones: the processes with the race
-// detector besides, and everything three times, one package at a time, with the bounds
-// that users were promised.
-func quiet(everyday []stage) []stage {
-	const times = 3
-	var stages []stage
-	for _, s := range everyday {
-		if s.linked {
-			raced := s
-			raced.name, raced.about = s.name+" raced", "race detector, one package at a time, bounds that fit it"
-			raced.raced, raced.serial, raced.rerun, raced.timeout = true, true, false, time.Hour
-			raced.env = slices.Concat(s.env, racedEnv, []string{testkit.SlackEnv + "=10"})
-			stages = append(stages, raced)
-		}
-		s.about, s.serial, s.beside = "one package at a time, strict bounds and large numbers", true, false
-		s.env = append(slices.Clone(s.env), testkit.SlackEnv+"=1")
-		s.count, s.rerun, s.timeout = times, false, s.timeout*times*2
-		stages = append(stages, s)
-	}
 	return stages
 }
 
-// of returns those of the stages, with those of their packages, that were chosen.
-func (c choice) of(stages []stage) ([]stage, error) {
+// quiet returns the stage as the full run has it: everything three times, one package at a time,
+// with the bounds that users were promised.
+func quiet(s stage) stage {
+	const times = 3
+	s.about, s.serial, s.beside, s.rerun = "one package at a time, strict bounds and large numbers", true, false, false
+	s.count, s.timeout = times, s.timeout*times*2
+	s.env = append(s.env, testkit.SlackEnv+"=1")
+	return s
+}
+
+// choose returns those of the stages, with those of their packages, that were asked for.
+func (c choice) choose(stages []stage) ([]stage, error) {
 	var chosen []stage
 	named := slices.ContainsFunc(stages, func(s stage) bool { return s.name == c.only })
 	for _, s := range stages {
@@ -190,17 +221,14 @@ func (c choice) of(stages []stage) ([]stage, error) {
 		chosen = append(chosen, s)
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("ONLY=%q and PACKAGES=%q leave nothing to run", c.only, c.packages)
+		return nil, fmt.Errorf("ONLY=%q and PACKAGES=%q match no package with tests", c.only, c.packages)
 	}
 	return chosen, nil
 }
 
-func isProcess(pkg string) bool { return rank(processes, pkg) < len(processes) }
+func within(folders []string, pkg string) bool { return rank(folders, pkg) < len(folders) }
 
-func isAlone(pkg string) bool { return rank(alone, pkg) < len(alone) }
-
-// rank returns the place of the folder that a package is in or below; behind all others
-// for none.
+// rank returns the index of the folder that contains a package, or len(folders).
 func rank(folders []string, pkg string) int {
 	i := slices.IndexFunc(folders, func(folder string) bool {
 		return pkg == modulePath+folder || strings.HasPrefix(pkg, modulePath+folder+"/")
@@ -211,16 +239,63 @@ func rank(folders []string, pkg string) int {
 	return i
 }
 
-const modulePath = "github.com/millrace/millrace/"
+// sources are the packages of all modules of the checkout.
+type sources struct {
+	root     string
+	packages map[string]pkgSource // by import path, test variants as go list -test names them
+	tested   map[string][]string  // packages with tests, by the module's folder
+}
 
-// list returns the packages of the module that have tests.
-func list(ctx context.Context, root string) ([]string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-f",
-		"{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", "./...")
-	cmd.Dir = root
+// pkgSource is what go list -json reports of a package (cmd/go/internal/load.PackagePublic).
+type pkgSource struct {
+	ImportPath, Dir, ForTest                            string
+	GoFiles, CgoFiles, SFiles, HFiles, EmbedFiles, Deps []string
+	TestGoFiles, XTestGoFiles                           []string
+}
+
+// readSources lists the packages of the checkout at root, with all that they import.
+func readSources(ctx context.Context, root string) (*sources, error) {
+	src := &sources{root: root, packages: map[string]pkgSource{}, tested: map[string][]string{}}
+	if err := src.read(ctx, ""); err != nil {
+		return nil, err
+	}
+	for _, m := range modules {
+		if err := src.read(ctx, m.dir); err != nil {
+			return nil, err
+		}
+	}
+	return src, nil
+}
+
+// read adds the packages of the module in a folder.
+func (s *sources) read(ctx context.Context, dir string) error {
+	cmd := exec.CommandContext(ctx, "go", "list", "-test", "-deps",
+		"-json=ImportPath,Dir,ForTest,GoFiles,CgoFiles,SFiles,HFiles,EmbedFiles,Deps,TestGoFiles,XTestGoFiles", "./...")
+	cmd.Dir = filepath.Join(s.root, filepath.FromSlash(dir))
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("listing packages: %w", err)
+		return fmt.Errorf("listing the packages of %s: %w", cmd.Dir, err)
 	}
-	return strings.Fields(string(out)), nil
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkgSource
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return fmt.Errorf("reading the output of go list: %w", err)
+		}
+		if !s.inside(p.Dir) {
+			continue
+		}
+		s.packages[p.ImportPath] = p
+		if p.ForTest == "" && len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
+			s.tested[dir] = append(s.tested[dir], p.ImportPath)
+		}
+	}
+	slices.Sort(s.tested[dir])
+	return nil
+}
+
+// inside reports whether a folder belongs to the checkout.
+func (s *sources) inside(dir string) bool {
+	return dir == s.root || strings.HasPrefix(dir, s.root+string(filepath.Separator))
 }

@@ -16,11 +16,10 @@ const memoryFolder = "/dev/shm"
 // leastScratch is how much the largest packages need at the same time, several times.
 const leastScratch = 8 << 30
 
-// openScratch makes the folder of all that the tests write: in memory where there is
-// enough of it, because half of what a ClickHouse of small tests does is making files and
-// waiting for a disk to have them. What is proved of a kill does not depend on it: the
-// kernel keeps what a killed process wrote either way. The caller removes it; a run that
-// is killed leaves it to the next one.
+// openScratch makes the folder of all files that tests write: in memory where there is room,
+// because half the work of a ClickHouse with small tables is making files and waiting for a disk.
+// The kernel keeps the files of a killed process either way, so tests of kills prove the same. The
+// caller removes the folder; the next run removes the one of a killed run.
 func openScratch() (*runfolder.Folder, error) {
 	const prefix = "millrace-tests-"
 	if runtime.GOOS == "linux" && free(memoryFolder) >= leastScratch {
@@ -43,8 +42,7 @@ func free(dir string) int64 {
 	return int64(s.Bavail) * int64(s.Bsize) //nolint:unconvert // of another type on other systems
 }
 
-// runsPrograms reports whether a program in the folder may be run, which a mount can
-// forbid.
+// runsPrograms reports whether a program in the folder may run. A mount can forbid it.
 func runsPrograms(dir string) bool {
 	program := filepath.Join(dir, "true")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {

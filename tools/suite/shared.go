@@ -18,11 +18,10 @@ import (
 	"github.com/millrace/millrace/internal/testkit/services"
 )
 
-// longest bounds the servers of a run, should nobody end them.
+// longest is how long the servers of a run live if they are not ended.
 const longest = "12h"
 
-// shared is what the tests of all stages use: programs, servers, and a folder for what
-// they write.
+// shared is what the tests of all stages use: programs, servers, and a folder for their files.
 type shared struct {
 	scratch      *runfolder.Folder
 	plain, raced string // folders of programs; raced is empty unless somebody needs it
@@ -94,7 +93,7 @@ func (s *shared) start(ctx context.Context, root string) (err error) {
 	return errors.New("tools/services ended before its servers were ready")
 }
 
-// env tells tests where everything is.
+// env returns the variables that lead tests to all of it.
 func (s *shared) env(raced bool) []string {
 	folder := s.plain
 	if raced && s.raced != "" {
@@ -105,8 +104,8 @@ func (s *shared) env(raced bool) []string {
 	}, s.servers...)
 }
 
-// withClickHouse runs the packages of one stage beside a server that they share. That it died is
-// an error: no test has a reason.
+// withClickHouse runs the packages of one stage beside a server that they share. A server that
+// died is an error, because no test fails by itself then.
 func (s *shared) withClickHouse(ctx context.Context, run func(env string) error) error {
 	server, err := chserver.Start(ctx, chserver.Config{
 		Listen: "127.0.0.1:0", HTTPListen: "127.0.0.1:0", Dir: filepath.Join(s.scratch.Path, "clickhouse"),
@@ -119,8 +118,11 @@ func (s *shared) withClickHouse(ctx context.Context, run func(env string) error)
 	return errors.Join(err, server.Close(), server.Died())
 }
 
-// Close ends the servers and removes the programs with all else that was written.
+// Close ends the servers and removes the folder. A nil shared has nothing to close.
 func (s *shared) Close() error {
+	if s == nil {
+		return nil
+	}
 	var err error
 	if s.cmd != nil {
 		err = errors.Join(s.stdin.Close(), s.cmd.Wait())

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/millrace/millrace/internal/contract/record"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 // In whatever order they come, however often, with whatever else: headers are read as they
@@ -21,8 +22,11 @@ func TestHeadersAreReadInAnyOrder(t *testing.T) {
 	for _, h := range record.HeaderTable {
 		some = append(some, record.Header{Key: h.Key, Value: []byte(h.Example)})
 	}
-	whole := 0
-	for round := range 5000 {
+	whole, rounds := 0, 500
+	if testkit.Strict() {
+		rounds = 5000
+	}
+	for round := range rounds {
 		list := append([]record.Header(nil), some[3:]...) // in the order of writing
 		for range round % 4 {
 			i := rng.IntN(len(list))
@@ -62,7 +66,7 @@ func TestHeadersAreReadInAnyOrder(t *testing.T) {
 			}
 		}
 	}
-	if whole == 0 || whole == 5000 {
+	if whole == 0 || whole == rounds {
 		t.Errorf("%d of the lists were whole", whole)
 	}
 }
