@@ -40,6 +40,12 @@ type attack struct {
 	flood bool
 }
 
+// everyday are the names of the attacks that stand for their kind in everyday runs.
+var everyday = []string{
+	"slow header", "gzip bomb", "2 MB and a byte", "an address a request", "2 MB of keys, 12 at once", "deep nesting",
+	"2 MB of tiny events, 12 at once",
+}
+
 // attacks are those of the row F21.
 func attacks(t *testing.T) []attack {
 	t.Helper()
@@ -109,6 +115,9 @@ func TestWhoAbusesAnEdgeIsRejectedAndNobodyElseNotices(t *testing.T) {
 			}
 			t.Logf("without abuse: %s", base)
 			for i, a := range attacks(t) {
+				if !exacting() && !slices.Contains(everyday, a.name) {
+					continue
+				}
 				others := x.request(x.fixture.SecondWebsiteID, fmt.Sprint("v", i))
 				if a.flood {
 					others = x.requestOf(x.fixture.ForeignKey, x.fixture.ForeignWebsiteID, fmt.Sprint("v", i))

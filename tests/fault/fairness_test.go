@@ -14,6 +14,7 @@ import (
 // One website sends nine tenths of what an edge is asked: the others' responses come
 // as fast as when the same load is everybody's.
 func TestAWebsiteWithNineTenthsOfTheRequestsDoesNotSlowTheOthersDown(t *testing.T) {
+	testkit.OnlyStrict(t, "latency beside a busy website")
 	tr := trial{
 		fault: "F16 hot website", point: "90 % of the requests, at the edge", on: kfakeOnly, few: 1, alone: true, once: true,
 		body: func(t *testing.T, s *stage) {
