@@ -32,22 +32,75 @@ var common = []string{"Makefile", "tools/suite/"}
 // reads for them: files, or folders with a slash at the end. What the tests themselves open is
 // checked on every run (undeclared). What a program reads for them is listed by hand.
 var reads = map[string][]string{
-	"internal/archtest": {everything},
+	"cmd/millrace": {"README.md", "SECURITY.md", "deploy/helm/", "docs/"},
+	"internal/adapter/clickhouse/schema": {
+		"docs/architecture/exactly-once.md", "internal/adapter/clickhouse/", "internal/analytics/",
+	},
+	"internal/adapter/redis":  {"docs/guides/connections.md"},
+	"internal/api/httpkit":    {"internal/contract/apierr/"},
+	"internal/api/management": {"docs/guides/feature-flags.md"},
+	"internal/app/doctor":     {"docs/guides/connections.md"},
+	"internal/archtest":       {everything},
+	"internal/pipeline/sink":  {"docs/architecture/exactly-once.md", "docs/runbooks/sink.md"},
+	"internal/pipeline/tally": {"docs/reference/tables.md", "schemas/topics/"},
+	"sdk/topics/go":           {"internal/contract/record/testdata/"},
+	"tests/component/topics":  {"docs/guides/tapping-the-topics.md"},
+	"tests/contract":          {"docs/guides/"},
+	"tests/contract/alerts": {
+		"deploy/grafana/", "deploy/prometheus/", "docs/reference/metrics.md", "docs/runbooks/",
+	},
+	"tests/contract/chart":         {"deploy/", "docs/guides/kubernetes.md", "tools/kubeapi/"},
+	"tests/contract/chart/cluster": {"deploy/helm/", "tests/contract/chart/", "tools/kubeapi/"},
+	"tests/contract/compose":       {"deploy/compose/"},
+	"tests/contract/sdk":           {"sdk/go/"},
+	"tests/system/browser":         {"tests/system/browser/"},
+	"tests/system/deployed":        {"deploy/helm/", "tests/contract/chart/", "tools/kubeapi/"},
+	"tests/system/e2e":             {"tests/contract/"},
+	"tests/system/operate":         {"docs/guides/connections.md"},
+	"tests/system/watching":        {"deploy/grafana/", "deploy/prometheus/"},
+	"tools/chartdoc":               {"deploy/"},
+	"tools/docgen":                 {"LICENSE", "cmd/", "docs/reference/", "internal/", "web/tracker/"},
+	"tools/release": {
+		"CHANGELOG.md", "LICENSE", "NOTICE", "README.md", "SECURITY.md", "cmd/", "deploy/", "docs/guides/installing.md",
+		"internal/pipeline/enrich/data/", "web/tracker/",
+	},
+	"tools/secrets":    {".gitleaks.toml"},
+	"tools/suite":      {"bench/", "cmd/", "internal/", "schemas/", "sdk/", "tests/", "tools/", "web/"},
+	"tools/thirdparty": {"LICENSE", "cmd/", "internal/pipeline/enrich/data/", "web/tracker/"},
+	"tools/topicgen":   {"internal/contract/record/testdata/", "schemas/", "sdk/topics/", "tools/topicgen/"},
+	"tools/tracker":    {"web/tracker/"},
 }
 
-// starts lists the programs, as import paths below the module's, that the tests of packages
-// which import the key may run.
+var daemons = []string{"cmd/ingest-edge", "cmd/millrace", "cmd/query", "cmd/sink"}
+
+// starts lists the programs, by their folders, that a package's tests run if they import the key,
+// or are the key's.
 var starts = map[string][]string{
-	"internal/testkit/programs": {"cmd/ingest-edge", "cmd/millrace", "cmd/query", "cmd/sink"},
-	"internal/testkit/services": {"tools/services"},
+	"internal/testkit/programs":    daemons,
+	"internal/testkit/services":    {"tools/services"},
+	"tests/contract/chart":         append([]string{"tools/services"}, daemons...),
+	"tests/contract/chart/cluster": {"tools/services"},
+	"tools/docgen":                 daemons,
+	"tools/release":                daemons,
+	"tools/thirdparty":             daemons,
 }
 
 // versions print the versions of programs that come from the machine. One that is missing counts
 // as a version of its own.
 var versions = [][]string{
-	{"go", "version"}, {"node", "--version"}, {"npm", "--version"}, {"java", "--version"}, {"psql", "--version"},
-	{"redis-server", "--version"}, {"chromium", "--version"}, {"kcat", "-V"}, {"jq", "--version"}, {"curl", "--version"},
-	{"buildah", "--version"}, {"etcd", "--version"}, {"sqlite3", "--version"},
+	{"go", "version"},
+	{"node", "--version"},
+	{"npm", "--version"},
+	{"java", "--version"},
+	{"psql", "--version"},
+	{"redis-server", "--version"},
+	{"chromium", "--version"},
+	{"kcat", "-V"},
+	{"jq", "--version"},
+	{"curl", "--version"},
+	{"buildah", "--version"},
+	{"etcd", "--version"},
+	{"sqlite3", "--version"},
 }
 
 // inputs knows what the tests of each package depend on, and which of them passed with it.
@@ -110,11 +163,7 @@ var machine = sync.OnceValue(func() string {
 		})
 	}
 	wg.Wait()
-	settings := []string{"GOFLAGS", "CGO_ENABLED", testkit.SlackEnv}
-	for _, name := range settings {
-		printed = append(printed, name+"="+os.Getenv(name))
-	}
-	return strings.Join(printed, "\n")
+	return fmt.Sprint(printed, os.Getenv("GOFLAGS"), os.Getenv("CGO_ENABLED"), os.Getenv(testkit.SlackEnv))
 })
 
 // files returns the paths of all files that a package's tests depend on, sorted.
@@ -236,11 +285,16 @@ func (in *inputs) record(ctx context.Context, s *stage, passed []string) error {
 }
 
 // undeclared returns the files of the checkout that the tests of a package opened, by its log in
-// the format of internal/testlog, and that are not among its inputs.
+// the format of internal/testlog, and that are not among its inputs. A folder that they listed is
+// returned with a slash, unless each file in it is an input.
 func (in *inputs) undeclared(pkg string, log []byte) []string {
-	declared := map[string]bool{}
+	unknown := maps.Clone(in.blobs)
 	for _, file := range in.files(pkg) {
-		declared[file] = true
+		delete(unknown, file)
+	}
+	folders := map[string]bool{} // with a file that is not an input
+	for file := range unknown {
+		folders[path.Dir(file)] = true
 	}
 	found := map[string]bool{}
 	dir := in.packages[pkg].Dir
@@ -249,28 +303,16 @@ func (in *inputs) undeclared(pkg string, log []byte) []string {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
-		switch file := in.rel(filepath.Clean(name)); action {
-		case "chdir":
+		if action == "chdir" {
 			dir = name
-		case "open", "stat":
-			if in.blobs[file] != "" && !declared[file] {
-				found[file] = true
-			}
-			// Whoever lists a folder depends on files that are added to it.
-			if action == "open" && in.lists(file, declared) {
-				found[file+"/"] = true
-			}
+		}
+		file := in.rel(filepath.Clean(name))
+		if unknown[file] != "" && (action == "open" || action == "stat") {
+			found[file] = true
+		}
+		if folders[file] && action == "open" {
+			found[file+"/"] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
-}
-
-// lists reports whether a path is a folder of the checkout with a file that is not declared.
-func (in *inputs) lists(folder string, declared map[string]bool) bool {
-	for file := range in.blobs {
-		if path.Dir(file) == folder && !declared[file] {
-			return true
-		}
-	}
-	return false
 }

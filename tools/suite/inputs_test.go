@@ -35,7 +35,8 @@ func aCheckout(t *testing.T) string {
 		"docs/a.md":                            "text",
 		"low/low.go":                           "package low\n",
 		"low/low_test.go":                      test("low"),
-		"mid/mid.go":                           imports("mid", "low") + "import _ \"embed\"\n//go:embed mid.txt\nvar text string\n",
+		"mid/mid.go":                           imports("mid", "low"),
+		"mid/embed.go":                         "package mid\nimport _ \"embed\"\n//go:embed mid.txt\nvar text string\n",
 		"mid/mid.txt":                          "embedded",
 		"top/top_test.go":                      test("top"),
 		"top/imports_test.go":                  imports("top", "mid"),
@@ -175,7 +176,7 @@ func TestInputs_RecordNothingOfACheckoutThatChanged(t *testing.T) {
 	t.Parallel()
 	root := aCheckout(t)
 	in := inputsOf(t, root)
-	write(t, filepath.Join(root, "low/low.go"), "package low // changed while its tests ran\n")
+	write(t, filepath.Join(root, "low", "low.go"), "package low // changed while its tests ran\n")
 	commit(t, root)
 	if err := in.record(t.Context(), everyPackage(in), in.tested[""]); err != nil {
 		t.Fatal(err)
@@ -211,8 +212,9 @@ func TestInputs_NameFilesThatAreNotDeclared(t *testing.T) {
 	root := aCheckout(t)
 	in := inputsOf(t, root)
 	log := strings.Join([]string{
-		"# test log", "getenv HOME", "open top_test.go", "open testdata", "stat ../docs", "stat ../go.mod", "open ../docs/a.md",
-		"open ../docs", "open " + filepath.Join(root, "mid/mid.go"), "stat " + filepath.Join(root, "served/served.go"),
+		"# test log", "getenv HOME", "open top_test.go", "open testdata", "stat ../docs", "stat ../go.mod",
+		"open ../docs/a.md", "open ../docs",
+		"open " + filepath.Join(root, "mid", "mid.go"), "stat " + filepath.Join(root, "served", "served.go"),
 		"open /etc/passwd", "open ../nothing", "chdir ../served", "open served.go", "open ../low/low_test.go",
 	}, "\n")
 	want := []string{"docs/", "docs/a.md", "low/low_test.go", "served/served.go"}

@@ -231,8 +231,8 @@ func (s *stage) run(ctx context.Context, env surroundings, out io.Writer) (outco
 	}
 	for _, pkg := range s.packages {
 		if log, err := os.ReadFile(logOf(logs, env.inputs.packages[pkg].Dir)); err == nil {
-			for _, file := range env.inputs.undeclared(pkg, log) {
-				found.undeclared = append(found.undeclared, undeclared{pkg, file})
+			if files := env.inputs.undeclared(pkg, log); len(files) > 0 {
+				found.undeclared = append(found.undeclared, undeclared{pkg, files})
 			}
 		}
 	}

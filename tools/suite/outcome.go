@@ -49,8 +49,11 @@ type timed struct {
 	took time.Duration
 }
 
-// undeclared is a file that the tests of a package read without being listed as its input.
-type undeclared struct{ pkg, file string }
+// undeclared are the files that a package's tests read although they are not among its inputs.
+type undeclared struct {
+	pkg   string
+	files []string
+}
 
 // passed returns the packages that passed at once, without a file that is not declared.
 func (o *outcome) passed() []string {

@@ -109,17 +109,17 @@ func TestSuite_EndsWithTheNamesOfFailedTests(t *testing.T) {
 	}
 	got.stage, got.red = "in process", true
 	printed, err := concluded(t, got, outcome{stage: "processes", red: true},
-		outcome{stage: "other", undeclared: []undeclared{{"q", "docs/a.md"}}})
+		outcome{stage: "other", undeclared: []undeclared{{"q", []string{"docs/a.md"}}}})
 	if !errors.Is(err, errRed) {
 		t.Errorf("the error is %v", err)
 	}
 	lines := strings.Split(strings.TrimSpace(printed), "\n")
-	for i, want := range []string{"FAIL\tp\tTestA\t", "FAIL\tprocesses", "FAIL\tq\treads docs/a.md"} {
+	for i, want := range []string{"FAIL\tp\tTestA\t", "FAIL\tprocesses", "FAIL\tq\treads 1 files"} {
 		if line := lines[len(lines)-3+i]; !strings.HasPrefix(line, want) {
 			t.Errorf("line %d of the last three is %q, want %q", i, line, want)
 		}
 	}
-	for _, o := range []outcome{{failed: got.failed}, {undeclared: []undeclared{{"q", "docs/a.md"}}}} {
+	for _, o := range []outcome{{failed: got.failed}, {undeclared: []undeclared{{"q", []string{"docs/a.md"}}}}} {
 		if _, err := concluded(t, o); !errors.Is(err, errRed) {
 			t.Errorf("where go test exits with 0, the error is %v", err)
 		}
@@ -135,7 +135,7 @@ func TestJudge_PassesPackagesThatPassedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got.undeclared = []undeclared{{"other", "docs/a.md"}}
+	got.undeclared = []undeclared{{"other", []string{"docs/a.md"}}}
 	if diff := cmp.Diff([]string{"good"}, got.passed()); diff != "" {
 		t.Errorf("passed (-want +got):\n%s", diff)
 	}

@@ -89,14 +89,17 @@ var processes = []string{
 // raced are the packages whose goroutines share state, tested with the race detector; "/..." adds
 // all packages below. TestPlan_RacesPackagesThatStartGoroutines keeps the list complete.
 var raced = []string{
-	"bench/...", "internal/adapter/clickhouse", "internal/adapter/clickhouse/clickhousetest",
-	"internal/adapter/clickhouse/insert", "internal/adapter/clickhouse/query", "internal/adapter/domaincheck",
-	"internal/adapter/embedded/...", "internal/adapter/kafka", "internal/adapter/load", "internal/adapter/redis",
+	"internal/adapter/clickhouse", "internal/adapter/clickhouse/clickhousetest", "internal/adapter/clickhouse/insert",
+	"internal/adapter/clickhouse/query", "internal/adapter/domaincheck", "internal/adapter/embedded/chlibrary",
+	"internal/adapter/embedded/chserver", "internal/adapter/kafka", "internal/adapter/load", "internal/adapter/redis",
 	"internal/analytics", "internal/api/flagapi", "internal/api/httpkit", "internal/api/ingestapi",
-	"internal/api/queryapi", "internal/api/rpc", "internal/app/...", "internal/pipeline/...", "internal/platform/...",
-	"internal/privacy/...", "internal/resource/...", "internal/tenant/quota", "internal/tenant/ratelimit",
+	"internal/api/queryapi", "internal/api/rpc", "internal/app/...", "internal/pipeline/...",
+	"internal/platform/admission", "internal/platform/control", "internal/platform/fair", "internal/platform/lease",
+	"internal/platform/lifecycle", "internal/platform/readcache", "internal/platform/telemetry",
+	"internal/privacy/erasure", "internal/privacy/salt", "internal/resource/flag/exposure",
+	"internal/resource/flag/flagset", "internal/resource/link", "internal/resource/link/linkcache",
+	"internal/resource/link/redirect", "internal/tenant/quota", "internal/tenant/ratelimit",
 	"internal/testkit/services", "tests/component/edge", "tests/component/links", "tests/component/sink",
-	"tools/docgen", "tools/suite",
 }
 
 // isRaced reports whether the list matches a package.
@@ -248,9 +251,17 @@ type sources struct {
 
 // pkgSource is what go list -json reports of a package (cmd/go/internal/load.PackagePublic).
 type pkgSource struct {
-	ImportPath, Dir, ForTest                            string
-	GoFiles, CgoFiles, SFiles, HFiles, EmbedFiles, Deps []string
-	TestGoFiles, XTestGoFiles                           []string
+	ImportPath   string   `json:"ImportPath"`
+	Dir          string   `json:"Dir"`
+	ForTest      string   `json:"ForTest"`
+	GoFiles      []string `json:"GoFiles"`
+	CgoFiles     []string `json:"CgoFiles"`
+	SFiles       []string `json:"SFiles"`
+	HFiles       []string `json:"HFiles"`
+	EmbedFiles   []string `json:"EmbedFiles"`
+	Deps         []string `json:"Deps"`
+	TestGoFiles  []string `json:"TestGoFiles"`
+	XTestGoFiles []string `json:"XTestGoFiles"`
 }
 
 // readSources lists the packages of the checkout at root, with all that they import.

@@ -100,6 +100,9 @@ func TestPlan_RacesPackagesThatStartGoroutines(t *testing.T) {
 			continue
 		}
 		for _, pkg := range s.packages {
+			if !strings.HasPrefix(pkg, modulePath+"internal/") { // tools and tests are no product
+				continue
+			}
 			p := src.packages[pkg]
 			for _, file := range p.GoFiles {
 				if line := startsGoroutine(t, filepath.Join(p.Dir, file)); line != "" {
