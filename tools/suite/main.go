@@ -124,7 +124,7 @@ func run(ctx context.Context, gotestsum string, c choice, out io.Writer) error {
 		rep.add(outcome{stage: "programs and servers", took: time.Since(began)})
 	}
 	found, err := runAll(ctx, stages, c.beside, env, out)
-	if err := errors.Join(err, ctx.Err(), env.shared.Close()); err != nil {
+	if err := errors.Join(err, env.shared.Close()); err != nil {
 		return err
 	}
 	rep.add(found...)
@@ -140,36 +140,42 @@ type surroundings struct {
 	inputs       *inputs // nil without git
 }
 
-// runAll runs one stage after the other. The command, and then the stages that may, run beside
-// them.
+// runAll runs one stage after the other. Beside all of them runs the command, and beside those with
+// programs, which leave more of the processors idle, run the modules.
 func runAll(ctx context.Context, stages []stage, command string, env surroundings, out io.Writer) ([]outcome, error) {
-	var first, later []stage
+	var inside, programs, modules []stage
 	for _, s := range stages {
-		if s.beside {
-			later = append(later, s)
-		} else {
-			first = append(first, s)
+		switch {
+		case s.beside:
+			modules = append(modules, s)
+		case s.rerun:
+			programs = append(programs, s)
+		default:
+			inside = append(inside, s)
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx) // ends the work beside when a stage cannot run
-	b := startBeside(func(out io.Writer) (found []outcome, err error) {
-		if command != "" {
-			checked, err := runCommand(ctx, env.root, command, out)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, checked)
+	ctx, cancel := context.WithCancelCause(ctx) // ends all work when a stage cannot run
+	defer cancel(nil)
+	var all []outcome
+	add := func(found []outcome, err error) {
+		all = append(all, found...)
+		if err != nil {
+			cancel(err)
 		}
-		modules, err := inTurn(ctx, later, env, out)
-		return append(found, modules...), err
+	}
+	checks := startBeside(func(out io.Writer) ([]outcome, error) {
+		if command == "" {
+			return nil, nil
+		}
+		found, err := runCommand(ctx, env.root, command, out)
+		return []outcome{found}, err
 	})
-	found, err := inTurn(ctx, first, env, out)
-	if err != nil {
-		cancel()
-	}
-	besides, besideErr := b.wait(out)
-	cancel()
-	return append(found, besides...), errors.Join(err, besideErr)
+	add(inTurn(ctx, inside, env, out))
+	others := startBeside(func(out io.Writer) ([]outcome, error) { return inTurn(ctx, modules, env, out) })
+	add(inTurn(ctx, programs, env, out))
+	add(checks.wait(out))
+	add(others.wait(out))
+	return all, context.Cause(ctx)
 }
 
 // inTurn runs one stage after the other until ctx ends.

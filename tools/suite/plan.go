@@ -127,55 +127,14 @@ var modules = []module{
 
 // plan returns the stages of a run, with all packages of the sources that have tests.
 func plan(src *sources, full bool) []stage {
-	var stages []stage
-	of := func(dir string, in func(pkg string) bool) (found []string) {
-		for _, pkg := range src.tested[dir] {
-			if in(pkg) {
-				found = append(found, pkg)
-			}
-		}
-		return found
-	}
-	isProcess := func(pkg string) bool { return within(processes, pkg) || within(promises, pkg) }
+	stages := everyday(src)
 	if full {
-		programs := of("", isProcess)
-		stages = []stage{
-			quiet(stage{
-				name: "in process", raced: true, oneClickHouse: true, timeout: 5 * time.Minute,
-				packages: of("", func(pkg string) bool { return !isProcess(pkg) }),
-			}),
-			{
-				name: "processes raced", about: "race detector, one package at a time, bounds that fit it", packages: programs,
-				raced: true, serial: true, timeout: time.Hour, env: []string{testkit.SlackEnv + "=10"},
-			},
-			quiet(stage{name: "processes", packages: programs, timeout: 10 * time.Minute}),
-		}
-	} else {
-		others := of("", func(pkg string) bool { return within(processes, pkg) })
-		slices.SortStableFunc(others, func(a, b string) int { return rank(processes, a) - rank(processes, b) })
-		stages = []stage{
-			{
-				name: "raced", about: "in process, with the race detector", raced: true, oneClickHouse: true,
-				timeout: 5 * time.Minute, packages: of("", func(p string) bool { return !isProcess(p) && isRaced(p) }),
-			},
-			{
-				name: "in process", about: "without it", oneClickHouse: true, timeout: 5 * time.Minute,
-				packages: of("", func(p string) bool { return !isProcess(p) && !isRaced(p) }),
-			},
-			{
-				name: "promises", about: "programs, one package at a time", serial: true, rerun: true, timeout: 10 * time.Minute,
-				packages: of("", func(p string) bool { return within(promises, p) }),
-			},
-			{
-				name: "processes", about: "programs, packages side by side", rerun: true, timeout: 10 * time.Minute,
-				packages: others,
-			},
-		}
+		stages = thorough(src)
 	}
 	for _, m := range modules {
 		s := stage{
-			name: "module " + m.dir, about: "a module of its own", dir: m.dir, raced: m.raced, beside: true,
-			timeout: 10 * time.Minute, env: slices.Clone(m.env), packages: of(m.dir, func(string) bool { return true }),
+			name: "module " + m.dir, about: "a module of its own", dir: m.dir, packages: src.tested[m.dir], raced: m.raced,
+			beside: true, timeout: 10 * time.Minute, env: slices.Clone(m.env),
 		}
 		if full {
 			s = quiet(s)
@@ -189,6 +148,46 @@ func plan(src *sources, full bool) []stage {
 		}
 	}
 	return stages
+}
+
+// everyday returns the stages of the module at the root in a run before a merge.
+func everyday(src *sources) []stage {
+	others := src.matching(func(p string) bool { return within(processes, p) })
+	slices.SortStableFunc(others, func(a, b string) int { return rank(processes, a) - rank(processes, b) })
+	return []stage{
+		{
+			name: "raced", about: "in process, with the race detector", raced: true, oneClickHouse: true,
+			packages: src.matching(func(p string) bool { return !isProgram(p) && isRaced(p) }), timeout: 5 * time.Minute,
+		},
+		{
+			name: "in process", about: "without the race detector", oneClickHouse: true,
+			packages: src.matching(func(p string) bool { return !isProgram(p) && !isRaced(p) }), timeout: 5 * time.Minute,
+		},
+		{
+			name: "promises", about: "programs, one package at a time", serial: true, rerun: true,
+			packages: src.matching(func(p string) bool { return within(promises, p) }), timeout: 10 * time.Minute,
+		},
+		{
+			name: "processes", about: "programs, packages side by side", rerun: true,
+			packages: others, timeout: 10 * time.Minute,
+		},
+	}
+}
+
+// thorough returns the stages of the module at the root in the full run.
+func thorough(src *sources) []stage {
+	programs := src.matching(isProgram)
+	return []stage{
+		quiet(stage{
+			name: "in process", raced: true, oneClickHouse: true,
+			packages: src.matching(func(p string) bool { return !isProgram(p) }), timeout: 5 * time.Minute,
+		}),
+		{
+			name: "processes raced", about: "race detector, one package at a time, bounds that fit it",
+			raced: true, serial: true, packages: programs, timeout: time.Hour, env: []string{testkit.SlackEnv + "=10"},
+		},
+		quiet(stage{name: "processes", packages: programs, timeout: 10 * time.Minute}),
+	}
 }
 
 // quiet returns the stage as the full run has it: everything three times, one package at a time,
@@ -229,6 +228,10 @@ func (c choice) choose(stages []stage) ([]stage, error) {
 	return chosen, nil
 }
 
+// isProgram reports whether the tests of a package run programs.
+func isProgram(pkg string) bool { return within(processes, pkg) || within(promises, pkg) }
+
+// within reports whether one of the folders contains a package.
 func within(folders []string, pkg string) bool { return rank(folders, pkg) < len(folders) }
 
 // rank returns the index of the folder that contains a package, or len(folders).
@@ -304,6 +307,11 @@ func (s *sources) read(ctx context.Context, dir string) error {
 	}
 	slices.Sort(s.tested[dir])
 	return nil
+}
+
+// matching returns the packages with tests of the module at the root for which match is true.
+func (s *sources) matching(match func(pkg string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(s.tested[""]), func(pkg string) bool { return !match(pkg) })
 }
 
 // inside reports whether a folder belongs to the checkout.
