@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -113,18 +112,17 @@ type inputs struct {
 	base   string            // what all keys share, beside files
 }
 
-// readInputs returns nil for a checkout without git: then every package runs.
+// readInputs fails for a folder that git does not know, such as an unpacked archive.
 func readInputs(ctx context.Context, src *sources) (*inputs, error) {
 	cache, err := config.CacheDir()
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(src.root, ".git")); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // documented
-	}
 	in := &inputs{sources: src, folder: filepath.Join(cache, "passed"), base: machine()}
-	in.blobs, in.dirty, err = readTree(ctx, src.root)
-	return in, err
+	if in.blobs, in.dirty, err = readTree(ctx, src.root); err != nil {
+		return nil, err
+	}
+	return in, nil
 }
 
 // readTree returns git's object name of each file of HEAD, and the paths with uncommitted changes.
@@ -134,7 +132,7 @@ func readTree(ctx context.Context, root string) (blobs map[string]string, dirty 
 		cmd.Dir = root
 		out, failed := cmd.Output()
 		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("running git %s: %w", args[0], failed))
+			err = errors.Join(err, fmt.Errorf("running git %s: %w", args[0], explained(failed)))
 		}
 		return strings.Split(string(out), "\x00")
 	}
@@ -150,6 +148,14 @@ func readTree(ctx context.Context, root string) (blobs map[string]string, dirty 
 		}
 	}
 	return blobs, dirty, err
+}
+
+// explained adds to a failed command's error what the command printed about it.
+func explained(err error) error {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
+	}
+	return err
 }
 
 // machine returns what tests depend on beside the checkout.

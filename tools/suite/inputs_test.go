@@ -172,6 +172,24 @@ func TestInputs_RunPackagesThatPassedOtherwise(t *testing.T) {
 	}
 }
 
+func TestInputs_AreUnknownWithoutGit(t *testing.T) {
+	t.Parallel()
+	in, err := readInputs(t.Context(), &sources{root: t.TempDir()})
+	if in != nil || err == nil || !strings.Contains(err.Error(), "not a git repository") {
+		t.Errorf("readInputs() = %v, %v", in, err)
+	}
+}
+
+// A package that does not parse is go test's to report.
+func TestSources_ListPackagesThatDoNotParse(t *testing.T) {
+	t.Parallel()
+	root := aCheckout(t)
+	write(t, filepath.Join(root, "low", "low.go"), "package low\nfunc {\n")
+	if in := inputsOf(t, root); short(in.tested[""]) != "low runs top" {
+		t.Errorf("tested are %v", in.tested)
+	}
+}
+
 func TestInputs_RecordNothingOfACheckoutThatChanged(t *testing.T) {
 	t.Parallel()
 	root := aCheckout(t)

@@ -106,7 +106,7 @@ func run(ctx context.Context, gotestsum string, c choice, out io.Writer) error {
 	}
 	in, err := readInputs(ctx, src)
 	if err != nil {
-		return err
+		fmt.Fprintf(out, "== every package runs, because its inputs are not known: %v\n", err)
 	}
 	rep := &report{folder: folder}
 	if in != nil && !c.full && !c.all && c.packages == "" && c.times == 1 {
@@ -137,7 +137,7 @@ type surroundings struct {
 	root, folder string // of the module and of the results
 	gotestsum    string
 	shared       *shared
-	inputs       *inputs // nil without git
+	inputs       *inputs // nil where they are not known
 }
 
 // runAll runs one stage after the other. Beside all of them runs the command, and beside those with

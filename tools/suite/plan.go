@@ -281,14 +281,14 @@ func readSources(ctx context.Context, root string) (*sources, error) {
 	return src, nil
 }
 
-// read adds the packages of the module in a folder.
+// read adds the packages of the module in a folder, also those that go test will reject.
 func (s *sources) read(ctx context.Context, dir string) error {
-	cmd := exec.CommandContext(ctx, "go", "list", "-test", "-deps",
+	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-test", "-deps",
 		"-json=ImportPath,Dir,ForTest,GoFiles,CgoFiles,SFiles,HFiles,EmbedFiles,Deps,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir = filepath.Join(s.root, filepath.FromSlash(dir))
 	out, err := cmd.Output()
 	if err != nil {
-		return fmt.Errorf("listing the packages of %s: %w", cmd.Dir, err)
+		return fmt.Errorf("listing the packages of %s: %w", cmd.Dir, explained(err))
 	}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p pkgSource
