@@ -40,7 +40,6 @@ are
           again yet
   replay  millrace replay had them stored again
   growth  millrace topics grow moved their owner to another partition
-  before_rollups  from before there were rollups
 
 "millrace rollups rebuild" repairs them.`,
 		Example: `  millrace rollups dirty --clickhouse.addr ch-1:9000`,

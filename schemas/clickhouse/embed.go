@@ -2,8 +2,9 @@
 // files, applied once each, in order, forward only. Every statement must be safe
 // to run twice (IF NOT EXISTS), because two processes may migrate at once.
 //
-// The files are written from the tables in internal/adapter/clickhouse/schema, which also makes
-// a cluster's statements of them; see its history.go when adding one.
+// internal/adapter/clickhouse/schema holds the same tables as data, from which it creates the tables of
+// a cluster. A migration that adds a rollup also lists the stored days in rollup_dirty: queries then
+// read the events of these days until the rollup is rebuilt.
 package clickhouse
 
 import "embed"

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -26,7 +25,7 @@ func tablesPage(string) (string, error) {
 		}
 		d.table([]string{"Column", "Type", "Default", "Codec", "Meaning"}, rows)
 		rows = nil
-		for _, s := range slices.Concat(t.Settings, t.Later) {
+		for _, s := range t.Settings {
 			rows = append(rows, []string{code(s.Name), code(s.Value), s.Doc})
 		}
 		d.table([]string{"Setting", "Value", "Why"}, rows)

@@ -15,12 +15,14 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// ErrChanged says that the store was migrated by a file that is another one in this
-// program: nobody knows what the tables are like then, and no migration makes it good.
-var ErrChanged = errors.New("a migration was changed after it had been applied; use a released build")
+// ErrChanged says that another file was applied to the store under the number of a migration of
+// this program. Its tables are unknown then, and no migration repairs it.
+var ErrChanged = errors.New("not the migration that was applied; " +
+	"use the build that created the database, or an empty database")
 
-// sumColumn is the column of the table of versions that holds the SHA-256 of each file,
-// hexadecimal. It came after the table, and programs before it leave it empty.
+// sumColumn is the column of goose's table of versions that holds the SHA-256 of each file,
+// hexadecimal. It is added, and filled, after the migrations: a process that dies in between leaves
+// it missing or NULL.
 const sumColumn = "checksum"
 
 // checksums returns the sums of this program's migrations, with the files' names, by
@@ -84,7 +86,7 @@ func (s *Store) checkSums(ctx context.Context) error {
 	}
 	for _, a := range applied {
 		if sum, known := want[a.Version]; known && sum != a.Checksum {
-			return fmt.Errorf("the metadata store's %s: %w", names[a.Version], ErrChanged)
+			return fmt.Errorf("metadata store, migration %s: %w", names[a.Version], ErrChanged)
 		}
 	}
 	return nil
@@ -97,9 +99,8 @@ func wrapSums(err error) error {
 	return nil
 }
 
-// recordSums writes down the sums of the migrations that were applied and have none:
-// those of just now, and those of programs that wrote none. It changes nothing when
-// there are none of them, so that whoever has nothing to migrate needs no right to.
+// recordSums records the sums of applied migrations that have none. It writes nothing when all have
+// one, so that a user who may only read can run it on a migrated database.
 func recordSums(ctx context.Context, d dialect, pool *sql.DB) error {
 	sums, _, err := d.checksums()
 	if err != nil {

@@ -20,7 +20,7 @@ type callRow struct {
 	Request   []byte  `bun:"request_hash"`
 	Sealed    []byte  `bun:"sealed"` // NULL while the call runs
 	StartedAt instant `bun:"started_at"`
-	Changed   bool    `bun:"changed"` // TRUE in rows of versions that do not note it
+	Changed   bool    `bun:"changed"` // set in the transaction of the call's change
 }
 
 // ClaimCall implements idempotency.Store.

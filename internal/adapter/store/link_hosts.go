@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -53,57 +52,4 @@ func (s *Store) replaceHosts(ctx context.Context, links []*link.Link) error {
 		}
 	}
 	return nil
-}
-
-// fillAtOnce is of how many links it is noted in one transaction where they lead.
-const fillAtOnce = 500
-
-// fillLinkHosts notes where those links lead of which that is not noted: they were made
-// before there was a place for it, or changed since by an earlier version of this program.
-// Where there are none it costs nothing.
-func (s *Store) fillLinkHosts(ctx context.Context) error {
-	for after, more := "", true; more; {
-		if err := s.InTx(ctx, func(ctx context.Context, tx *Store) (err error) {
-			after, more, err = tx.fillSomeHosts(ctx, after)
-			return err
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fillSomeHosts is fillLinkHosts of some links after an id. It returns the last of them, and
-// whether there may be more. Whoever changes one of them meanwhile waits, or is waited for
-// and has noted it.
-func (s *Store) fillSomeHosts(ctx context.Context, after string) (last string, more bool, err error) {
-	var rows []linkRow
-	q := s.write.NewSelect().Model(&rows).Where("l.hosts_version <> l.version").Where("l.id > ?",
-		after).Order("l.id").Limit(fillAtOnce)
-	if s.dialect.name == "postgres" { // SQLite has one writer
-		q = q.For("UPDATE")
-	}
-	if err := q.Scan(ctx); err != nil {
-		return "", false, fmt.Errorf("reading links whose hosts are not noted: %w", err)
-	}
-	if len(rows) == 0 {
-		return "", false, nil
-	}
-	ids, links := make([]string, len(rows)), make([]*link.Link, 0, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].ID
-		if l, err := rows[i].link(); err == nil {
-			links = append(links, l)
-		} else { // nobody can serve or change it either
-			s.log.LogAttrs(ctx, slog.LevelWarn, "of a link it is not noted where it leads", slog.Any("error", err))
-		}
-	}
-	if err := s.replaceHosts(ctx, links); err != nil {
-		return "", false, err
-	}
-	if _, err := s.write.NewRaw("UPDATE links SET hosts_version = version WHERE id IN (?)",
-		bun.List(ids)).Exec(ctx); err != nil {
-		return "", false, fmt.Errorf("noting of %d links that their hosts are noted: %w", len(ids), err)
-	}
-	return ids[len(ids)-1], len(ids) == fillAtOnce, nil
 }

@@ -49,7 +49,6 @@ type linkRow struct {
 	DeletedAt      instant `bun:"deleted_at"`
 	CreatedBy      string  `bun:"created_by"`
 	SearchText     string  `bun:"search_text"`
-	HostsVersion   int64   `bun:"hosts_version"` // of which link_hosts say where it leads
 	DomainID       string  `bun:"domain_id"`
 	Uses           int64   `bun:"uses,scanonly"`
 	Blocked        bool    `bun:"blocked,scanonly"`
@@ -65,8 +64,7 @@ func newLinkRow(l *link.Link) (*linkRow, error) {
 		PasswordHash: l.PasswordHash, RedirectStatus: l.RedirectStatus, ForwardQuery: l.ForwardQuery,
 		Secret:    hex.EncodeToString(l.Secret),
 		CreatedAt: at(l.CreatedAt), UpdatedAt: at(l.UpdatedAt), DeletedAt: at(l.DeletedAt), CreatedBy: l.CreatedBy,
-		HostsVersion: l.Version,
-		SearchText:   strings.ToLower(strings.Join([]string{l.Slug, l.Name, l.URL, l.ExternalID}, "\n")),
+		SearchText: strings.ToLower(strings.Join([]string{l.Slug, l.Name, l.URL, l.ExternalID}, "\n")),
 	}
 	for column, v := range map[*string]any{
 		&row.UTM: l.UTM, &row.Rules: orEmpty(l.Rules), &row.Variants: orEmpty(l.Variants), &row.Preview: l.Preview,

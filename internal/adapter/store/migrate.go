@@ -30,7 +30,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.dialect.migrate(ctx, s.log); err != nil {
 		return fmt.Errorf("migrating the metadata store: %w", err)
 	}
-	return s.fillLinkHosts(ctx)
+	return nil
 }
 
 // CheckSchema returns ErrSchema when a migration that this program knows was not

@@ -83,8 +83,8 @@ func (n *notebook) clickhouseSchema(ctx context.Context, o *Options) bool {
 		switch {
 		case !errors.Is(err, schema.ErrSchema):
 			do = "see clickhouse.reach" // it could not be found out
-		case strings.Contains(err.Error(), "was changed"):
-			do = "this build is not one that migrated the database: use a released one"
+		case errors.Is(err, schema.ErrChanged):
+			do = useItsBuild
 		}
 		n.fail("clickhouse.schema", err.Error(), why, do)
 		return !errors.Is(err, schema.ErrSchema) // else there may be no database

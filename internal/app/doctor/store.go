@@ -43,12 +43,15 @@ func lookAtStore(ctx context.Context, o *Options, n *notebook) {
 	}
 	if err := db.CheckSchema(ctx); errors.Is(err, store.ErrChanged) {
 		n.fail("store.schema", err.Error(), "daemons of this build do not start",
-			"this build is not one that migrated the store: use a released one")
+			useItsBuild)
 	} else {
 		n.storeSchema(&st)
 	}
 	n.storeRights(&st)
 }
+
+// useItsBuild is the advice for a database that another build has created.
+const useItsBuild = "use the build that created the database, or an empty database"
 
 func (n *notebook) storeSchema(st *store.State) {
 	switch {

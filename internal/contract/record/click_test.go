@@ -69,7 +69,7 @@ func TestAClicksRecordAllocatesNothingOnceItsMemoryHasGrown(t *testing.T) {
 
 func TestDecodeEventSaysWhichFieldOfAClickIsWrong(t *testing.T) {
 	t.Parallel()
-	const value = `{"v":2,"id":"i","organization":"o","owner":"l","type":"click","name":"click","ts":1,"receivedAt":1,"link":"l","status":302}`
+	const value = `{"v":1,"id":"i","organization":"o","owner":"l","type":"click","name":"click","ts":1,"receivedAt":1,"link":"l","status":302}`
 	for name, tc := range map[string]struct{ members, field string }{
 		"a number for a text":  {`"visitor":1`, "visitor"},
 		"a text for a truth":   {`"isQr":"true"`, "isQr"},

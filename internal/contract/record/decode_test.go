@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	minimalValue = `{"v":3,"id":"i","organization":"o","website":"w","owner":"w","type":"custom","name":"n","ts":946684800000,"receivedAt":946684800000}`
-	fullValue    = `{"v":3,"id":"i","idGenerated":true,"organization":"o","website":"w","owner":"w","type":"custom","name":"n",` +
+	minimalValue = `{"v":1,"id":"i","organization":"o","website":"w","owner":"w","type":"custom","name":"n","ts":946684800000,"receivedAt":946684800000}`
+	fullValue    = `{"v":1,"id":"i","idGenerated":true,"organization":"o","website":"w","owner":"w","type":"custom","name":"n",` +
 		`"ts":946684800000,"rawTs":946684800001,"receivedAt":946684800002,"anonymousId":"a","profileId":"p","sessionId":"s",` +
 		`"path":"/","namespace":"ns","source":"src","properties":{"k":[1.50]}}`
 )
@@ -28,7 +28,7 @@ func TestDecodeEventReadsEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := record.Event{
-		Version: 3, ID: []byte("i"), IDGenerated: true, Organization: []byte("o"), Website: []byte("w"), Owner: []byte("w"),
+		Version: 1, ID: []byte("i"), IDGenerated: true, Organization: []byte("o"), Website: []byte("w"), Owner: []byte("w"),
 		Type: []byte("custom"), Name: []byte("n"), TimeMillis: 946684800000, RawMillis: 946684800001, HasRaw: true,
 		ReceivedAt: 946684800002, AnonymousID: []byte("a"), ProfileID: []byte("p"), SessionID: []byte("s"), Path: []byte("/"),
 		Namespace: []byte("ns"), Source: []byte("src"), Properties: []byte(`{"k":[1.50]}`),
@@ -49,14 +49,14 @@ func TestDecodeEventReadsEveryField(t *testing.T) {
 
 func TestDecodeEventPassesOverWhatANewerWriterAdds(t *testing.T) {
 	t.Parallel()
-	value := strings.Replace(minimalValue, `"v":3`, `"v":4,"added":{"id":"x","list":[null,1]}`, 1)
+	value := strings.Replace(minimalValue, `"v":1`, `"v":2,"added":{"id":"x","list":[null,1]}`, 1)
 	value = strings.Replace(value, `"receivedAt"`, `"country":"CH","receivedAt"`, 1)
 	var d record.Decoder
 	var e record.Event
 	if err := d.DecodeEvent([]byte(value), &e); err != nil {
 		t.Fatal(err)
 	}
-	if e.Version != 4 || string(e.ID) != "i" || e.ReceivedAt != 946684800000 {
+	if e.Version != 2 || string(e.ID) != "i" || e.ReceivedAt != 946684800000 {
 		t.Errorf("got %+v", e)
 	}
 }
@@ -88,7 +88,7 @@ func TestDecodeEventSaysWhichFieldIsWrong(t *testing.T) {
 		{"invalid UTF-8", replace(`"n"`, "\"\xff\""), "name"},
 		{"twice", replace(`"id":"i"`, `"id":"i","id":"i"`), "id"},
 		{"a foreign owner", replace(`"owner":"w"`, `"owner":"o"`), "owner"},
-		{"revision 0", replace(`"v":3`, `"v":0`), "v"},
+		{"revision 0", replace(`"v":1`, `"v":0`), "v"},
 		{"a float", replace(`"ts":946684800000`, `"ts":946684800000.5`), "ts"},
 		{"an exponent", replace(`"ts":946684800000`, `"ts":9e11`), "ts"},
 		{"17 digits", replace(`"ts":946684800000`, `"ts":94668480000000000`), "ts"},
@@ -107,7 +107,7 @@ func TestDecodeEventSaysWhichFieldIsWrong(t *testing.T) {
 			row{"null " + field, replace(`"`+field+`":"`+text+`"`, `"`+field+`":null`), field},
 			row{"number " + field, replace(`"`+field+`":"`+text+`"`, `"`+field+`":1`), field})
 	}
-	for field, text := range map[string]string{"v": "3", "ts": "946684800000", "receivedAt": "946684800002"} {
+	for field, text := range map[string]string{"v": "1", "ts": "946684800000", "receivedAt": "946684800002"} {
 		rows = append(rows,
 			row{"no " + field, replace(`"`+field+`":`+text+`,`, ""), field},
 			row{"text " + field, replace(`"`+field+`":`+text, `"`+field+`":"`+text+`"`), field})

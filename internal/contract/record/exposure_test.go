@@ -54,7 +54,7 @@ func TestAnExposuresRecordAllocatesNothing(t *testing.T) { //nolint:paralleltest
 
 func TestDecodeEventSaysWhichFieldOfAnExposureIsWrong(t *testing.T) {
 	t.Parallel()
-	const value = `{"v":2,"id":"i","organization":"o","website":"w","owner":"w","type":"exposure","name":"f",` +
+	const value = `{"v":1,"id":"i","organization":"o","website":"w","owner":"w","type":"exposure","name":"f",` +
 		`"ts":1,"receivedAt":1,"variant":"on","samplePercent":100}`
 	for name, tc := range map[string]struct{ members, field string }{
 		"a number for a text":   {`"environment":1`, "environment"},

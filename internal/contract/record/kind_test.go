@@ -108,7 +108,7 @@ func TestImportsTakeOnlyWhatIsOfTheirTopic(t *testing.T) {
 func TestWhatATypeNeedsIsRequired(t *testing.T) {
 	t.Parallel()
 	value := func(kind, name, more string) string {
-		return fmt.Sprintf(`{"v":2,"id":"i","organization":"o","owner":"o","type":%q,"name":%q,"ts":1,"receivedAt":1%s}`,
+		return fmt.Sprintf(`{"v":1,"id":"i","organization":"o","owner":"o","type":%q,"name":%q,"ts":1,"receivedAt":1%s}`,
 			kind, name, more)
 	}
 	for _, tc := range []struct{ value, field string }{

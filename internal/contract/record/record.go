@@ -66,10 +66,9 @@ const (
 	HeaderHops         = "hops"         // how often it was sent again, decimal
 )
 
-// EventVersion is the revision of the envelope that this package writes: 2 added
-// the fields of Web, 3 the original name; what came with a topic of its own later on, such as Click, is as
-// old as the topic. A reader accepts any revision from 1 on: fields are only added.
-const EventVersion = 3
+// EventVersion is the revision of the envelope that this package writes. It grows when fields are
+// added. A reader accepts any revision from 1 on and ignores fields that it does not know.
+const EventVersion = 1
 
 // The types of events, each in one topic. TypeCustom is that of POST /track.
 const (

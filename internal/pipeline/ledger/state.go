@@ -36,14 +36,14 @@ type State struct {
 	// Ceilings are those of the window, each a bucket and an offset, ascending in both: what was
 	// received from the bucket on is not in the window, of the records from the offset on, up to
 	// that of the next ceiling, and of those before the first one either, as far as it was in it
-	// by then. Builds that do not know them have more in the window.
+	// by then.
 	Ceilings [][2]int64 `json:"c,omitempty"`
 	// Plan is the range that is being stored, first and last offset; nil for none.
 	Plan *[2]int64 `json:"p,omitempty"`
 	// PlanLeader is the leader epoch of the plan's last record. With its offset it names
 	// the log that the plan was made of: in another one, whose leader lacked records of
-	// this one, the record at that offset is of a later leader. nil is not known, as in
-	// plans of builds that did not write it.
+	// this one, the record at that offset is of a later leader. nil is unknown: brokers name
+	// no leader in batches of the oldest formats.
 	PlanLeader *int32 `json:"l,omitempty"`
 	// Rejected are the offsets of the plan whose rows the server rejects, counted
 	// from the plan's first one.

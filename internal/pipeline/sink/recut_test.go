@@ -49,7 +49,7 @@ func TestOffsetsSetBackIntoARangeMeetTheNextOne(t *testing.T) {
 	}
 }
 
-// Ranges that overlap, since an earlier build stored the rest of one anew, lead past their ends.
+// Ranges that overlap, where the rest of one was stored anew (goBack), lead past their ends.
 func TestRangesThatOverlapAreLeftBehind(t *testing.T) {
 	t.Parallel()
 	for name, overlapping := range map[string][]ledger.Span{

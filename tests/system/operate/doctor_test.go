@@ -148,15 +148,15 @@ var serverIllnesses = []illness{
 	},
 	{
 		"a migration that was not run",
-		ordered("ALTER TABLE schema_migrations DELETE WHERE version = 8 SETTINGS mutations_sync = 1"), "clickhouse.schema",
-		"lacks migration 0008", "millrace migrate",
+		ordered("ALTER TABLE schema_migrations DELETE WHERE version = 1 SETTINGS mutations_sync = 1"), "clickhouse.schema",
+		"lacks migration 0001", "millrace migrate",
 	},
 	{
 		"a migration of the store that was another file", func(t *testing.T, s *site) map[string]string {
-			postgres(t, s.storeURL, "UPDATE millrace_schema SET checksum = 'of another file' WHERE version_id = 3")
+			postgres(t, s.storeURL, "UPDATE millrace_schema SET checksum = 'of another file' WHERE version_id = 1")
 			return nil
-		}, "store.schema", "postgres/00003_people.sql: a migration was changed after it had been applied",
-		"use a released one",
+		}, "store.schema", "postgres/00001_initial.sql: not the migration that was applied",
+		"use the build that created the database",
 	},
 	{"a user without rights", func(t *testing.T, s *site) map[string]string {
 		role := "reader" + strings.Trim(s.kafka.TopicPrefix, ".")

@@ -1,6 +1,9 @@
 package schema
 
 import (
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
@@ -58,3 +61,26 @@ func replicatedSettings(settings []Setting) []Setting {
 	}
 	return all
 }
+
+// onEveryReplica returns what a statement of a migration is on a cluster. A table is made from the
+// table as data, whose engine and settings differ there; a view and a change get an ON CLUSTER
+// clause; an INSERT stays as it is, since tables replicate their rows.
+func onEveryReplica(statement, cluster string) (string, error) {
+	m := madeOrAltered.FindStringSubmatch(statement)
+	switch {
+	case strings.HasPrefix(statement, "INSERT INTO "):
+		return statement, nil
+	case m == nil:
+		return "", fmt.Errorf("%w: no statement for a cluster is known for %q", ErrSchema, statement)
+	case m[1] != "CREATE TABLE IF NOT EXISTS":
+		return m[0] + onCluster(cluster) + statement[len(m[0]):], nil
+	}
+	i := slices.IndexFunc(Tables, func(t Table) bool { return t.Name == m[2] })
+	if i < 0 {
+		return "", fmt.Errorf("%w: table %s is not in schema.Tables", ErrSchema, m[2])
+	}
+	return Tables[i].CreateSQL(cluster), nil
+}
+
+var madeOrAltered = regexp.MustCompile(
+	`^(CREATE TABLE IF NOT EXISTS|CREATE MATERIALIZED VIEW IF NOT EXISTS|ALTER TABLE) (\w+)`)

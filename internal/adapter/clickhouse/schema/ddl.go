@@ -2,16 +2,13 @@ package schema
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
-// CreateSQL returns the statement that makes the table in the current database, as
-// it was at first, and does nothing where it exists. A cluster, where one is named, gets the table
-// on every replica.
+// CreateSQL returns the statement that creates the table in the current database unless it
+// exists, on every replica of the cluster if one is named.
 func (t *Table) CreateSQL(cluster string) string {
-	first := slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.Later })
-	return createSQL("CREATE TABLE IF NOT EXISTS "+t.Name+onCluster(cluster), first, t.body(cluster))
+	return createSQL("CREATE TABLE IF NOT EXISTS "+t.Name+onCluster(cluster), t.Columns, t.body(cluster))
 }
 
 // NullSQL returns the statement that makes a table of the same columns which
@@ -26,9 +23,6 @@ func (v *View) CreateSQL(cluster string) string {
 	return "CREATE MATERIALIZED VIEW IF NOT EXISTS " + v.Name + onCluster(cluster) + " TO " + v.To +
 		" AS\n" + v.Select + "\n"
 }
-
-func (t *Table) comment() string { return t.Doc }
-func (v *View) comment() string  { return v.Doc }
 
 // sql is the column in a statement, its name and type as wide as asked for.
 func (c *Column) sql(name, typ int) string {

@@ -23,8 +23,12 @@ import (
 // reachable and its schema is not the one this build was made for.
 var ErrSchema = errors.New("ClickHouse schema does not fit this build")
 
-// ErrUnmigrated is an ErrSchema that "millrace migrate" makes good.
-var ErrUnmigrated = fmt.Errorf("%w", ErrSchema)
+// ErrUnmigrated is an ErrSchema that "millrace migrate" repairs. ErrChanged is one of a database to
+// which another file was applied under the number of a migration: its tables are unknown.
+var (
+	ErrUnmigrated = fmt.Errorf("%w", ErrSchema)
+	ErrChanged    = fmt.Errorf("%w", ErrSchema)
+)
 
 // migrationsTable records what was applied. Two migrators may both write a row
 // for one version; the table keeps one of them, and the statements themselves
@@ -62,10 +66,14 @@ func Migrate(ctx context.Context, cfg config.ClickHouse) error {
 			return err
 		}
 	}
+	return migrate(ctx, cfg, schemas.Files)
+}
+
+func migrate(ctx context.Context, cfg config.ClickHouse, files fs.FS) error {
 	if err := createDatabase(ctx, cfg); err != nil {
 		return err
 	}
-	want, err := migrations(schemas.Files)
+	want, err := migrations(files)
 	if err != nil {
 		return err
 	}
@@ -89,10 +97,15 @@ func Migrate(ctx context.Context, cfg config.ClickHouse) error {
 				return err
 			}
 		case sum != m.checksum:
-			return fmt.Errorf("%w: migration %s was changed after it had been applied", ErrSchema, m.name)
+			return changed(cfg, m)
 		}
 	}
 	return nil
+}
+
+func changed(cfg config.ClickHouse, m migration) error {
+	return fmt.Errorf("%w: migration %s is not the one that was applied to database %s; "+
+		"use the build that created the database, or an empty database", ErrChanged, m.name, cfg.Database)
 }
 
 // Check reports whether the database of cfg has every migration of this
@@ -124,7 +137,7 @@ func Check(ctx context.Context, cfg config.ClickHouse) error {
 			return fmt.Errorf("%w: database %s lacks migration %s; run \"millrace migrate\"",
 				ErrUnmigrated, cfg.Database, m.name)
 		case sum != m.checksum:
-			return fmt.Errorf("%w: migration %s was changed after it had been applied", ErrSchema, m.name)
+			return changed(cfg, m)
 		}
 	}
 	for i := range Tables {
@@ -174,11 +187,13 @@ func createDatabase(ctx context.Context, cfg config.ClickHouse) error {
 }
 
 func apply(ctx context.Context, c *clickhouse.Client, m migration, cluster string) error {
-	todo, err := m.statementsFor(cluster)
-	if err != nil {
-		return err
-	}
-	for i, s := range todo {
+	for i, s := range m.statements {
+		if cluster != "" {
+			var err error
+			if s, err = onEveryReplica(s, cluster); err != nil {
+				return fmt.Errorf("migration %s: %w", m.name, err)
+			}
+		}
 		if err := clickhouse.Exec(ctx, c, s); err != nil {
 			return fmt.Errorf("applying migration %s, statement %d: %w", m.name, i+1, err)
 		}

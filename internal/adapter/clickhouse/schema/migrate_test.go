@@ -2,9 +2,10 @@ package schema_test
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
-	"time"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
@@ -13,6 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/adapter/clickhouse/schema"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/stagetest"
 	"github.com/millrace/millrace/internal/contract/record"
+	schemas "github.com/millrace/millrace/schemas/clickhouse"
 )
 
 func TestMigrateInSeveralProcessesAtOnce(t *testing.T) {
@@ -60,6 +62,32 @@ func TestACopyOfAMigratedDatabaseIsOne(t *testing.T) {
 	}
 }
 
+// The migrations and the tables as data are two texts of one schema. Migrations may add columns in
+// another order than the data lists them.
+func TestMigrate_MakesTheTablesAsData(t *testing.T) {
+	t.Parallel()
+	migrated, data := stagetest.Migrated(t), clickhousetest.Database(t)
+	for i := range schema.Tables {
+		clickhousetest.Run(t, data, schema.Tables[i].CreateSQL(""))
+	}
+	for i := range schema.Views {
+		clickhousetest.Run(t, data, schema.Views[i].CreateSQL(""))
+	}
+	for _, what := range []string{
+		"concat(table, '.', name, ' ', type, ' ', default_kind, default_expression, compression_codec)|" +
+			"system.columns WHERE table != 'schema_migrations'",
+		"concat(name, ' ', engine_full)|system.tables WHERE name != 'schema_migrations' AND engine != 'MaterializedView'",
+		"replaceAll(create_table_query, database, 'the database')|system.tables WHERE engine = 'MaterializedView'",
+	} {
+		value, from, _ := strings.Cut(what, "|")
+		from += " AND database = currentDatabase()"
+		want, got := clickhousetest.Column(t, data, value, from), clickhousetest.Column(t, migrated, value, from)
+		if diff := cmp.Diff(want, got); diff != "" || len(got) == 0 {
+			t.Errorf("%s: %d values (-data +migrated):\n%s", from, len(got), diff)
+		}
+	}
+}
+
 func TestMigrateMakesTheDatabase(t *testing.T) {
 	t.Parallel()
 	cfg := clickhousetest.Database(t)
@@ -81,10 +109,10 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 	}{
 		{"no database", "DROP DATABASE {db} SYNC", `is missing; run "millrace migrate"`},
 		{"never migrated", "DROP TABLE schema_migrations SYNC", `was never migrated; run "millrace migrate"`},
-		{"a migration missing", "TRUNCATE TABLE schema_migrations", `lacks migration 0001_events; run "millrace migrate"`},
+		{"a migration missing", "TRUNCATE TABLE schema_migrations", `lacks migration 0001_initial; run "millrace migrate"`},
 		{
 			"a migration changed", "ALTER TABLE schema_migrations UPDATE checksum = 'x' WHERE 1 SETTINGS mutations_sync = 1",
-			"0001_events was changed after it had been applied",
+			"0001_initial is not the one that was applied to database {db}",
 		},
 		{"a column gone", "ALTER TABLE events DROP COLUMN title", "column events.title is missing"},
 		{
@@ -97,66 +125,56 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 			t.Parallel()
 			cfg := stagetest.Migrated(t)
 			clickhousetest.Run(t, cfg, strings.ReplaceAll(tc.spoil, "{db}", cfg.Database))
+			want := strings.ReplaceAll(tc.want, "{db}", cfg.Database)
 			err := schema.Check(t.Context(), cfg)
 			switch {
-			case tc.want == "" && err != nil:
+			case want == "" && err != nil:
 				t.Errorf("Check() = %v, want nil", err)
-			case tc.want != "" && (err == nil || !errors.Is(err, schema.ErrSchema) || !strings.Contains(err.Error(), tc.want)):
-				t.Errorf("Check() = %v, want ErrSchema with %q", err, tc.want)
+			case want != "" && (err == nil || !errors.Is(err, schema.ErrSchema) || !strings.Contains(err.Error(), want)):
+				t.Errorf("Check() = %v, want ErrSchema with %q", err, want)
 			}
 		})
 	}
 }
 
-func TestDaysFromBeforeTheRollupsAreListedAsDirty(t *testing.T) {
+// A later release adds a migration. A database with rows gets it once, and keeps its rows.
+func TestMigrate_AppliesWhatALaterReleaseAdds(t *testing.T) {
 	t.Parallel()
-	cfg := clickhousetest.Database(t)
-	clickhousetest.Run(t, cfg, schema.Events.CreateSQL(""))
-	i := stagetest.OpenInserter(t, cfg)
-	clickhousetest.Insert(t, i, "1", clickhousetest.AnEvent("a"), clickhousetest.AnEvent("b"))
+	cfg := stagetest.Migrated(t)
+	stagetest.InsertTo(t, cfg, record.TopicEvents, "1", clickhousetest.AnEvent("a"))
+	initial, err := fs.ReadFile(schemas.Files, "0001_initial.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := fstest.MapFS{
+		"0001_initial.sql": {Data: initial},
+		"0002_made_up.sql": {Data: []byte("ALTER TABLE events ADD COLUMN IF NOT EXISTS made_up String DEFAULT 'x';\n\n" +
+			"CREATE TABLE IF NOT EXISTS made_up (id String) ENGINE = MergeTree ORDER BY id;\n")},
+	}
 	for range 2 {
-		if err := schema.Migrate(t.Context(), cfg); err != nil {
+		if err := schema.MigrateWith(t.Context(), cfg, later); err != nil {
 			t.Fatal(err)
 		}
 	}
-	clickhousetest.Insert(t, i, "2",
-		clickhousetest.AnEvent("c", func(e *record.Event) { e.TimeMillis = clickhousetest.NextDay }))
-	got := clickhousetest.Column(t, cfg,
-		"concat(owner_id, ' ', toString(event_date), ' ', reason, ' ', toString([base, rollup_15m, rollup_1d, cleared]))",
-		"rollup_dirty FINAL")
-	if diff := cmp.Diff([]string{"web_1 2026-03-31 before_rollups [2,0,0,0]"}, got); diff != "" {
-		t.Errorf("dirty days (-want +got):\n%s", diff)
+	stagetest.InsertTo(t, cfg, record.TopicEvents, "2", clickhousetest.AnEvent("b")) // as this release does
+	if diff := cmp.Diff([]string{"a x", "b x"}, clickhousetest.Column(t, cfg, "concat(event_id, ' ', made_up)",
+		"events FINAL")); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
 	}
-}
-
-// What was listed before stays as it is; what was stored after it is in the new
-// tables.
-func TestDaysFromBeforeTheRollupsForQuestionsAreListedAsDirty(t *testing.T) {
-	t.Parallel()
-	cfg := clickhousetest.Database(t)
-	schema.MigrateUpTo(t, cfg, 7)
-	i, at := stagetest.OpenInserter(t, cfg), func(ms int64) func(*record.Event) {
-		return func(e *record.Event) { e.TimeMillis = ms }
+	if diff := cmp.Diff([]string{"1 0001_initial", "2 0002_made_up"}, clickhousetest.Column(t, cfg,
+		"concat(toString(version), ' ', name)", "schema_migrations")); diff != "" {
+		t.Errorf("schema_migrations (-want +got):\n%s", diff)
 	}
-	day := (24 * time.Hour).Milliseconds()
-	clickhousetest.Insert(t, i, "1", clickhousetest.AnEvent("a", at(clickhousetest.Noon-day)), clickhousetest.AnEvent("b",
-		at(clickhousetest.Noon-day)), clickhousetest.AnEvent("c", at(clickhousetest.Noon-2*day)), clickhousetest.AnEvent("d"))
-	clickhousetest.Run(t, cfg, "INSERT INTO rollup_dirty (owner_id, event_date, reason, base, cleared) VALUES "+
-		"('web_1', '2026-03-30', 'over', 7, 0), ('web_1', '2026-03-29', 'erased', 5, 1)")
-	for range 2 {
-		if err := schema.Migrate(t.Context(), cfg); err != nil {
-			t.Fatal(err)
-		}
+	if err := schema.Check(t.Context(), cfg); err != nil {
+		t.Errorf("Check() of this release = %v", err)
 	}
-	clickhousetest.Insert(t, i, "2", clickhousetest.AnEvent("e", at(clickhousetest.NextDay)))
-	got := clickhousetest.Column(t, cfg, "concat(toString(event_date), ' ', reason, ' ', toString(base))",
-		"rollup_dirty FINAL WHERE cleared = 0")
-	if diff := cmp.Diff(
-		[]string{"2026-03-29 before_rollups 0", "2026-03-30 over 7", "2026-03-31 before_rollups 0"}, got); diff != "" {
-		t.Errorf("dirty days (-want +got):\n%s", diff)
+	state, err := schema.ReadState(t.Context(), cfg)
+	if want := (schema.State{Applied: 2, Known: 1, Newer: 1}); err != nil || state != want {
+		t.Errorf("ReadState() = %+v, %v, want %+v", state, err, want)
 	}
-	if diff := cmp.Diff([]string{"2026-04-01 1"}, clickhousetest.Column(t, cfg,
-		"concat(toString(event_date), ' ', toString(sum(events)))", "traffic_1d GROUP BY event_date")); diff != "" {
-		t.Errorf("traffic_1d (-want +got):\n%s", diff)
+	later["0002_made_up.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE IF NOT EXISTS o (s String) ENGINE = Null;\n")}
+	if err := schema.MigrateWith(t.Context(), cfg, later); !errors.Is(err, schema.ErrSchema) ||
+		!strings.Contains(err.Error(), "0002_made_up") {
+		t.Errorf("migrating with another file = %v, want %v", err, schema.ErrSchema)
 	}
 }

@@ -53,16 +53,16 @@ var Vitals = recordTable("vitals", "Every measurement of a page in a browser, on
 	numberColumns(record.Value), textColumns(visitorTexts...))
 
 // Errors holds the errors of errors.v1.
-var Errors = extended(recordTable("errors", "Every error in a page's script, once.",
+var Errors = recordTable("errors", "Every error in a page's script, once.",
 	asEvents("raw_time"),
 	[]Column{called("name", "Type of the error, such as TypeError.")},
 	asEvents("event_key", "event_id", "anonymous_id", "session_id", "profile_id", "path"),
 	textColumns(record.Message, record.Filename, record.Stack), numberColumns(record.Line, record.Column),
-	textColumns(visitorTexts...)), originalName)
+	textColumns(visitorTexts...), originalName)
 
 // Identities holds what identities.v1 tells; profiles, profile_traits and aliases
 // are made of it.
-var Identities = recordTable("identities", "Everything that was told of users, once each.",
+var Identities = recordTable("identities", "Every identify call, once.",
 	[]Column{called("name", "Always identify.")},
 	asEvents("event_key", "event_id"),
 	[]Column{
@@ -77,7 +77,7 @@ var Identities = recordTable("identities", "Everything that was told of users, o
 
 // Ingestion1m holds what ingestion.v1 tells.
 var Ingestion1m = recordTable("ingestion_1m",
-	"How many events of an owner each edge saw come to each end, per minute of receipt.",
+	"Events per owner, edge, minute of receipt and outcome.",
 	[]Column{called("name", "What became of the events: accepted, bot, excluded, declined, or the code of the refusal.")},
 	asEvents("event_key", "event_id"),
 	[]Column{

@@ -286,33 +286,3 @@ func TestVitalsAndErrorsCountForQuotasAndIdentitiesDoNot(t *testing.T) {
 		t.Errorf("counts: %v", got)
 	}
 }
-
-// TestADatabaseOfTheVersionBeforeGoesOn makes the tables of migration 4, with
-// events, and migrates.
-func TestADatabaseOfTheVersionBeforeGoesOn(t *testing.T) {
-	t.Parallel()
-	cfg := clickhousetest.Database(t)
-	schema.MigrateUpTo(t, cfg, 5)
-	clickhousetest.Run(t, cfg,
-		"INSERT INTO events (owner_id, event_date, name, event_key, event_id) VALUES ('web_1', '2026-03-31', 'old', 1, 'a')")
-	if err := schema.Check(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "0006_browsers") {
-		t.Errorf("Check() = %v before", err)
-	}
-	for range 2 {
-		if err := schema.Migrate(t.Context(), cfg); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := schema.Check(t.Context(), cfg); err != nil {
-		t.Error(err)
-	}
-	if err := schema.CheckExactness(t.Context(), cfg); err != nil {
-		t.Error(err)
-	}
-	stagetest.InsertTo(t, cfg, record.TopicEvents, "1", clickhousetest.WebEvent("b", record.TypePageView, "screen_view",
-		func(e *record.Event) { e.Web.Texts[record.City] = []byte("Graz") }))
-	got := clickhousetest.Column(t, cfg, "concat(event_id, ' ', city, ' ', toString(measured))", "events FINAL")
-	if diff := cmp.Diff([]string{"a  0", "b Graz 0"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}

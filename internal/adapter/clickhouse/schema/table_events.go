@@ -17,12 +17,11 @@ var Events = Table{
 	Engine:      "ReplacingMergeTree(received_at_inv)",
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "event_date", "name", "event_key"},
-	Settings:    slices.Concat(remembered, durable),
-	Later:       compact,
-	Columns:     slices.Concat(eventColumns, later(slices.Concat(pageColumns, originalName))),
+	Settings:    slices.Concat(remembered, durable, compact),
+	Columns:     slices.Concat(eventColumns, pageColumns, originalName),
 }
 
-// eventColumns are those that events has had from the beginning.
+// eventColumns are the columns of every event, from a browser or not.
 var eventColumns = []Column{
 	{
 		Name: "owner_id", Type: "LowCardinality(String)",

@@ -10,7 +10,7 @@ import (
 // that it has everywhere, so that erasures and retention find it.
 var FlagExposures = recordTable(
 	"flag_exposures",
-	"Which variants of feature flags visitors were given: "+
+	"Variants of feature flags that visitors received, "+
 		"once per website, visitor, flag, variant, environment and UTC day.",
 	[]Column{called("name", "Key of the flag.")},
 	asEvents("event_key"),

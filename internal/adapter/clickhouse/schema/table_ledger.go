@@ -10,7 +10,7 @@ const millisecond = "DateTime64(3, 'UTC')"
 // there twice, so readers group by first and last.
 var IngestLedger = Table{
 	Name:        "ingest_ledger",
-	Doc:         "What became of every range of offsets: stored, duplicate, dead letter or no record at all.",
+	Doc:         "Outcome of every range of offsets: stored, duplicate, dead letter, erased or no record.",
 	Engine:      "ReplacingMergeTree",
 	PartitionBy: "toYYYYMM(written_at)",
 	OrderBy:     []string{"topic", "topic_id", "partition", "epoch", "first", "last"},
@@ -31,6 +31,10 @@ var IngestLedger = Table{
 		{Name: "stored", Type: "Int64", Codec: "ZSTD(1)", Doc: "Records that became rows."},
 		{Name: "duplicates", Type: "Int64", Codec: "ZSTD(1)", Doc: "Records dropped as duplicates."},
 		{Name: "dead_letters", Type: "Int64", Codec: "ZSTD(1)", Doc: "Records sent to the dead letter topic."},
+		{
+			Name: "erased", Type: "Int64", Codec: "ZSTD(1)",
+			Doc: "Records left out because what they are about was erased.",
+		},
 		{Name: "skipped", Type: "Int64", Codec: "ZSTD(1)", Doc: "Offsets without a record; this and the counts of stored, " +
 			"duplicates, dead_letters and erased add up to last - first + 1."},
 		{
@@ -45,31 +49,27 @@ var IngestLedger = Table{
 		},
 		{Name: "owners", Type: "Array(String)", Codec: "ZSTD(1)", Doc: "Owners of the stored rows, in pairs with days."},
 		{Name: "days", Type: "Array(Date)", Codec: "ZSTD(1)", Doc: "UTC days of the stored rows, in pairs with owners."},
-		{Name: "written_at", Type: millisecond, Default: "now64(3)", Codec: "ZSTD(1)", Doc: "When the entry was written."},
 		{
-			Name: "erased", Type: "Int64", Codec: "ZSTD(1)", Later: true,
-			Doc: "Records left out because what they are about was erased.",
-		},
-		{
-			Name: "share_owners", Type: "Array(String)", Codec: "ZSTD(1)", Later: true,
+			Name: "share_owners", Type: "Array(String)", Codec: "ZSTD(1)",
 			Doc: "Owners of the records that are no rows, once for each hour of receipt; those without an owner are left out.",
 		},
 		{
-			Name: "share_hours", Type: "Array(DateTime('UTC'))", Codec: "ZSTD(1)", Later: true,
+			Name: "share_hours", Type: "Array(DateTime('UTC'))", Codec: "ZSTD(1)",
 			Doc: "Hours of receipt, in pairs with share_owners.",
 		},
 		{
-			Name: "share_duplicates", Type: "Array(UInt64)", Codec: "ZSTD(1)", Later: true,
+			Name: "share_duplicates", Type: "Array(UInt64)", Codec: "ZSTD(1)",
 			Doc: "Records dropped as duplicates, for each of share_owners.",
 		},
 		{
-			Name: "share_dead_letters", Type: "Array(UInt64)", Codec: "ZSTD(1)", Later: true,
+			Name: "share_dead_letters", Type: "Array(UInt64)", Codec: "ZSTD(1)",
 			Doc: "Records sent to the dead letter topic, for each of share_owners.",
 		},
 		{
-			Name: "share_erased", Type: "Array(UInt64)", Codec: "ZSTD(1)", Later: true,
+			Name: "share_erased", Type: "Array(UInt64)", Codec: "ZSTD(1)",
 			Doc: "Records left out because what they are about was erased, for each of share_owners.",
 		},
+		{Name: "written_at", Type: millisecond, Default: "now64(3)", Codec: "ZSTD(1)", Doc: "When the entry was written."},
 	},
 }
 
@@ -78,7 +78,7 @@ var IngestLedger = Table{
 // another month counts twice here; that takes a plan as old as the token horizon.
 var Unstored1h = Table{
 	Name:     "unstored_1h",
-	Doc:      "Records that are no rows, per owner, hour of receipt and topic.",
+	Doc:      "Records that were not stored as rows, per owner, hour of receipt and topic.",
 	Engine:   "AggregatingMergeTree",
 	OrderBy:  []string{"owner_id", "hour", "topic"},
 	TTL:      "hour + INTERVAL 90 DAY",
@@ -111,8 +111,8 @@ var Unstored1hView = View{
 // IngestEpochs keeps every raise of an epoch; a topic's is the highest, or 1.
 var IngestEpochs = Table{
 	Name: "ingest_epochs",
-	Doc: "Every raise of a topic's epoch, the first part of its insert tokens; the highest counts, and 1 without " +
-		"any.",
+	Doc: "Every raise of a topic's epoch, the first part of its insert tokens. The highest epoch counts; a topic " +
+		"without a row has epoch 1.",
 	Engine:   "MergeTree",
 	OrderBy:  []string{"topic", "epoch"},
 	Settings: durable,
@@ -127,7 +127,7 @@ var IngestEpochs = Table{
 // IngestMarks keeps how far the reconciler came.
 var IngestMarks = Table{
 	Name:     "ingest_marks",
-	Doc:      "The offset up to which the reconciler has found every range of a partition in the ledger.",
+	Doc:      "Per partition, the offset up to which the reconciler has found every range in the ledger.",
 	Engine:   "ReplacingMergeTree(checked_at)",
 	OrderBy:  []string{"topic", "topic_id", "partition"},
 	Settings: durable,
@@ -144,8 +144,8 @@ var IngestMarks = Table{
 // RollupDirty keeps the days that queries answer from the base.
 var RollupDirty = Table{
 	Name: "rollup_dirty",
-	Doc: "Days of an owner on which a rollup differs from events FINAL, or may; with FINAL, those whose cleared " +
-		"is 0 are dirty.",
+	Doc: "Days of an owner on which a rollup differs, or may differ, from events FINAL. With FINAL, a day is dirty " +
+		"while cleared is 0.",
 	Engine:   "ReplacingMergeTree(found_at)",
 	OrderBy:  []string{"owner_id", "event_date"},
 	Settings: durable,
@@ -168,7 +168,7 @@ var RollupDirty = Table{
 // Exclusions keeps what is missing on purpose.
 var Exclusions = Table{
 	Name:     "exclusions",
-	Doc:      "Days of an owner whose rows were deleted on purpose or by retention, which no check counts as lost.",
+	Doc:      "Days of an owner whose rows were deleted by request or by retention. No check counts them as lost.",
 	Engine:   "MergeTree",
 	OrderBy:  []string{"owner_id", "from_date"},
 	Settings: durable,

@@ -12,7 +12,7 @@ var known = slices.Concat(remembered, durable, compact)
 // Profiles holds the users of an owner.
 var Profiles = Table{
 	Name:     "profiles",
-	Doc:      "Users that an owner has told of.",
+	Doc:      "Users that an owner has identified.",
 	Engine:   "AggregatingMergeTree",
 	OrderBy:  []string{"owner_id", "profile_id"},
 	Settings: known,
@@ -32,7 +32,7 @@ var Profiles = Table{
 // ProfileTraits holds what is known of each.
 var ProfileTraits = Table{
 	Name:     "profile_traits",
-	Doc:      "Traits of users: with FINAL, of each what was told last.",
+	Doc:      "Traits of users. With FINAL, the latest value of each trait.",
 	Engine:   "ReplacingMergeTree(version)",
 	OrderBy:  []string{"owner_id", "profile_id", "trait"},
 	Settings: known,
@@ -49,7 +49,7 @@ var ProfileTraits = Table{
 // Aliases says who visitors are.
 var Aliases = Table{
 	Name:     "aliases",
-	Doc:      "Which user a visitor id is: with FINAL, what was told last.",
+	Doc:      "The user of each visitor id. With FINAL, the latest one.",
 	Engine:   "ReplacingMergeTree(version)",
 	OrderBy:  []string{"owner_id", "anonymous_id"},
 	Settings: known,

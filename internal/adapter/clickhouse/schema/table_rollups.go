@@ -16,8 +16,7 @@ var Events15m = Table{
 	Engine:      "AggregatingMergeTree",
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "event_date", "slot", "name"},
-	Settings:    slices.Concat(remembered, durable),
-	Later:       compact,
+	Settings:    slices.Concat(remembered, durable, compact),
 	Columns: slices.Concat(
 		[]Column{
 			{Name: "owner_id", Type: "LowCardinality(String)", Doc: "As in events."},
@@ -36,8 +35,7 @@ var Events1d = Table{
 	Engine:      "AggregatingMergeTree",
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "event_date", "name"},
-	Settings:    slices.Concat(remembered, durable),
-	Later:       compact,
+	Settings:    slices.Concat(remembered, durable, compact),
 	Columns: slices.Concat(
 		[]Column{
 			{Name: "owner_id", Type: "LowCardinality(String)", Doc: "As in events."},

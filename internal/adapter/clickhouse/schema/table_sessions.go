@@ -10,7 +10,7 @@ import "slices"
 // day; small granules make that a read of little more than the sample.
 var Sessions15m = Table{
 	Name:        "sessions_15m",
-	Doc:         "What happened in each quarter of an hour of each session.",
+	Doc:         "Activity of each session per quarter of an hour.",
 	Engine:      "AggregatingMergeTree",
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "event_date", "session_key", "slot"},

@@ -3,8 +3,8 @@ package schema
 // Tombstones keeps what was erased, so that it does not come back out of a topic.
 var Tombstones = Table{
 	Name: "tombstones",
-	Doc: "Websites, profiles and visitors that were erased: sinks leave out what was received of them at or " +
-		"before a moment. The latest moment counts.",
+	Doc: "Erased websites, profiles and visitors. Sinks leave out their records that were received at or before a " +
+		"moment; the latest moment counts.",
 	Engine:   "ReplacingMergeTree(before)",
 	OrderBy:  []string{"owner_id", "kind", "id"},
 	Settings: durable,

@@ -25,14 +25,3 @@ var Usage1dView = View{
 	Select: "SELECT organization_id, toDate(received_at) AS day, owner_id, count() AS events\n" +
 		"FROM events\nGROUP BY organization_id, day, owner_id",
 }
-
-// usageBefore counts what was received before the view was there. The token
-// keeps a second run from counting it again.
-const usageBefore = `INSERT INTO usage_1d (organization_id, day, owner_id, events)
-SELECT organization_id, toDate(received_at) AS day, owner_id, count() AS events
-FROM events FINAL
-WHERE received_at < (SELECT max(metadata_modification_time) FROM system.tables WHERE database = currentDatabase() AND name = 'usage_1d_mv')
-GROUP BY organization_id, day, owner_id
-ORDER BY organization_id, day, owner_id
-SETTINGS insert_deduplication_token = 'usage before the view', max_insert_threads = 1
-`

@@ -115,20 +115,6 @@ func numberColumns(which ...record.WebNumber) []Column {
 	return columns
 }
 
-// later returns columns as those that a migration adds.
-func later(columns []Column) []Column {
-	for i := range columns {
-		columns[i].Later = true
-	}
-	return columns
-}
-
-// extended returns a table with columns that a migration adds behind the others.
-func extended(t Table, columns []Column) Table {
-	t.Columns = slices.Concat(t.Columns, later(columns))
-	return t
-}
-
 // originalName is the name as sent of what is stored under another one.
 var originalName = textColumns(record.OriginalName)
 

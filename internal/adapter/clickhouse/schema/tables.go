@@ -14,7 +14,6 @@ type Column struct {
 	Alias   string // expression that it is another name for, and is not stored; empty for a stored column
 	Codec   string // compression, such as "ZSTD(3)"; empty for the server's default
 	Doc     string // one sentence for docs/reference/tables.md
-	Later   bool   // a migration added it after the one that made the table
 
 	Native func() native.Column // makes the column of a block; nil in a table without blocks, and of an alias
 	// web says that only rows whose event has a Web have a value.
@@ -30,9 +29,7 @@ type Table struct {
 	OrderBy     []string
 	TTL         string // empty for none
 	Settings    []Setting
-	// Later are settings that a migration gave it after the one that made it.
-	Later   []Setting
-	Columns []Column
+	Columns     []Column
 }
 
 // View is one materialized view: what it makes of each block that is inserted

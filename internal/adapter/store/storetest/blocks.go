@@ -257,43 +257,6 @@ var blockTests = map[string]func(*testing.T, *Fixture){
 			t.Errorf("%d change events, %v, want %d", announced, err, len(want))
 		}
 	},
-	"where links lead is noted of those of which it is not, or not any more": func(t *testing.T, f *Fixture) {
-		o, s, store := f.Organization(), f.links(10), f.Store()
-		below := f.link(s, o.ID, link.Fields{URL: new("https://a.evil.example/x"), ExpiredURL: new("https://b.example")})
-		numbered := f.link(s, o.ID, link.Fields{URL: new("https://198.51.100.7/")})
-		gone := f.link(s, o.ID, link.Fields{URL: new("https://gone.example")})
-		if _, err := s.Delete(t.Context(), somebody, toLink(gone)); err != nil {
-			t.Fatal(err)
-		}
-		kept := f.link(s, o.ID, link.Fields{URL: new("https://kept.example")})
-		hosts := func() (n int) { return f.count("link_hosts") }
-		if n := hosts(); n != 4+1+2+2 {
-			t.Fatalf("%d hosts", n)
-		}
-		f.execute(
-			"DELETE FROM link_hosts WHERE link_id <> '"+kept.ID+"'",
-			"UPDATE links SET hosts_version = 0 WHERE id = '"+below.ID+"' OR id = '"+gone.ID+"'",
-			// An earlier version of the program changes a link.
-			"UPDATE links SET version = version + 1 WHERE id = '"+numbered.ID+"'",
-			"UPDATE links SET version = version + 1, url = 'mailto:ann@example.com' WHERE id = '"+kept.ID+"'",
-		)
-		for range 2 {
-			if err := store.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if n := hosts(); n != 4+1+2 {
-				t.Errorf("%d hosts", n)
-			}
-		}
-		if got, err := f.blocks().Block(t.Context(), operator, "evil.example", ""); err != nil || got.Links != 1 {
-			t.Errorf("Block() = %+v, %v", got, err)
-		}
-		// What is noted is not looked at again.
-		f.execute("DELETE FROM link_hosts")
-		if err := store.Migrate(t.Context()); err != nil || hosts() != 0 {
-			t.Errorf("Migrate() = %v, %d hosts", err, hosts())
-		}
-	},
 }
 
 // audits wants one entry of a record and an action, and no more.

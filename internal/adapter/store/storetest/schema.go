@@ -3,12 +3,14 @@ package storetest
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/contract/id"
+	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/tenant/org"
 )
 
@@ -54,6 +56,38 @@ var schemaTests = map[string]func(*testing.T, *Fixture){
 		}
 		if _, err := s.Salt(ctx, Start); !errors.Is(err, context.Canceled) {
 			t.Errorf("Salt() = %v, want %v", err, context.Canceled)
+		}
+	},
+	// Services look before they write; only an index holds against two writers at once.
+	"the database keeps keys, slugs and hostnames apart": func(t *testing.T, f *Fixture) {
+		o := f.Organization()
+		w := f.Website(o.ID)
+		for _, tc := range []struct {
+			table, change string
+			make          func()
+		}{
+			{"websites", "client_id = 'c'", func() {}},
+			{"flags", "", func() { f.flag(f.flags(), o.ID, "", "a") }},
+			{"flags", "", func() { f.execute("DELETE FROM flags"); f.flag(f.flags(), o.ID, w.ID, "b") }},
+			{"flag_segments", "", func() { f.segment(f.flags(), o.ID, "", "a") }},
+			{"flag_segments", "", func() { f.execute("DELETE FROM flag_segments"); f.segment(f.flags(), o.ID, w.ID, "b") }},
+			{"links", "", func() { f.link(f.links(10), o.ID, link.Fields{URL: new("https://example.com")}) }},
+			{"link_domains", "status = 'pending'", func() { f.claimDomain(o.ID, "go.example.com", false, true) }},
+			{"link_domains", "organization_id = '" + f.Organization().ID + "'", func() {}},
+		} {
+			tc.make()
+			change := "id = 'another'"
+			if tc.change != "" {
+				change += ", " + tc.change
+			}
+			f.execute("CREATE TABLE copied AS SELECT * FROM "+tc.table, "UPDATE copied SET "+change)
+			db := f.database() // anew, since SQLite's connections remember tables
+			_, err := db.ExecContext(t.Context(), "INSERT INTO "+tc.table+" SELECT * FROM copied")
+			if err == nil || !strings.Contains(strings.ToLower(err.Error()), "unique constraint") {
+				t.Errorf("%s, a copy with %s: %v, want that it is not unique", tc.table, change, err)
+			}
+			_ = db.Close()
+			f.execute("DROP TABLE copied")
 		}
 	},
 	"a closed store says so": func(t *testing.T, f *Fixture) {

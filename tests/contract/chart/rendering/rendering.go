@@ -54,29 +54,6 @@ func Load() (*chart.Chart, error) {
 	return loader.LoadDir(dir)
 }
 
-// Earlier reads a chart of an earlier commit, from which releases are upgraded. It was packed by
-//
-//	git archive --prefix=millrace/ COMMIT:deploy/helm/millrace | gzip -9n
-//
-// and the next one to take is that of the last release.
-func Earlier() (*chart.Chart, error) {
-	root, err := Root()
-	if err != nil {
-		return nil, err
-	}
-	return loader.LoadFile(filepath.Join(root, "tests", "contract", "chart", "testdata", "earlier.tgz"))
-}
-
-// EarlierValues reads a file of values of the earlier chart, by its name in ci/.
-func EarlierValues(c *chart.Chart, name string) (map[string]any, error) {
-	for _, f := range c.Files {
-		if f.Name == "ci/"+name+".yaml" {
-			return chartutil.ReadValues(f.Data)
-		}
-	}
-	return nil, fmt.Errorf("the earlier chart has no values %s", name)
-}
-
 // KubeVersion returns which Kubernetes everything is rendered for: that of the API server into which tests install
 // it, tools/kubeapi. Its version is that of the chart tests' own libraries, so that both are compiled once.
 func KubeVersion() (*chartutil.KubeVersion, error) {

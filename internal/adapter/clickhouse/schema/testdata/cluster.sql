@@ -32,7 +32,53 @@ CREATE TABLE IF NOT EXISTS events ON CLUSTER `main` (
     _topic          LowCardinality(String),
     _partition      UInt16                 CODEC(ZSTD(1)),
     _offset         Int64                  CODEC(Delta(8), ZSTD(1)),
-    schema_v        UInt8                  CODEC(ZSTD(1))
+    schema_v        UInt8                  CODEC(ZSTD(1)),
+    host            LowCardinality(String),
+    title           String                 CODEC(ZSTD(1)),
+    referrer        String                 CODEC(ZSTD(1)),
+    referrer_host   String                 CODEC(ZSTD(1)),
+    referrer_kind   LowCardinality(String),
+    referrer_name   String                 CODEC(ZSTD(1)),
+    utm_source      LowCardinality(String),
+    utm_medium      LowCardinality(String),
+    utm_campaign    LowCardinality(String),
+    utm_term        String                 CODEC(ZSTD(1)),
+    utm_content     String                 CODEC(ZSTD(1)),
+    click_kind      LowCardinality(String),
+    click_id        String                 CODEC(ZSTD(1)),
+    browser         LowCardinality(String),
+    browser_version LowCardinality(String),
+    os              LowCardinality(String),
+    os_version      LowCardinality(String),
+    device          LowCardinality(String),
+    country         LowCardinality(String),
+    region          LowCardinality(String),
+    city            LowCardinality(String),
+    bot             LowCardinality(String),
+    bot_kind        LowCardinality(String),
+    language        LowCardinality(String),
+    timezone        LowCardinality(String),
+    screen          LowCardinality(String),
+    viewport        LowCardinality(String),
+    connection      LowCardinality(String),
+    href            String                 CODEC(ZSTD(1)),
+    link_text       String                 CODEC(ZSTD(1)),
+    value           Float64                CODEC(ZSTD(1)),
+    time_on_page    Float32                CODEC(ZSTD(1)),
+    scroll_depth    Float32                CODEC(ZSTD(1)),
+    interactions    UInt32                 CODEC(ZSTD(1)),
+    page_count      UInt32                 CODEC(ZSTD(1)),
+    load_time       Float32                CODEC(ZSTD(1)),
+    dom_ready       Float32                CODEC(ZSTD(1)),
+    dom_interactive Float32                CODEC(ZSTD(1)),
+    ttfb            Float32                CODEC(ZSTD(1)),
+    render_time     Float32                CODEC(ZSTD(1)),
+    redirect_time   Float32                CODEC(ZSTD(1)),
+    lookup_time     Float32                CODEC(ZSTD(1)),
+    rtt             Float32                CODEC(ZSTD(1)),
+    downlink        Float32                CODEC(ZSTD(1)),
+    measured        UInt32                 CODEC(ZSTD(1)),
+    original_name   String                 CODEC(ZSTD(1))
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', received_at_inv)
 PARTITION BY toYYYYMM(event_date)
@@ -40,251 +86,8 @@ ORDER BY (owner_id, event_date, name, event_key)
 SETTINGS replicated_deduplication_window = 300000,
          replicated_deduplication_window_seconds = 86400,
          fsync_after_insert = 1,
-         fsync_part_directory = 1
-;
-
-CREATE TABLE IF NOT EXISTS events_15m ON CLUSTER `main` (
-    owner_id   LowCardinality(String),
-    event_date Date,
-    slot       DateTime('UTC'),
-    name       LowCardinality(String),
-    events     SimpleAggregateFunction(sum, UInt64),
-    visitors   AggregateFunction(uniq, String),
-    sessions   AggregateFunction(uniq, String)
-)
-ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-PARTITION BY toYYYYMM(event_date)
-ORDER BY (owner_id, event_date, slot, name)
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS events_15m_mv ON CLUSTER `main` TO events_15m AS
-SELECT owner_id, event_date, toStartOfFifteenMinutes(toDateTime(event_time, 'UTC')) AS slot, name,
-       count() AS events,
-       uniqStateIf(anonymous_id, anonymous_id != '') AS visitors,
-       uniqStateIf(session_id, session_id != '') AS sessions
-FROM events
-GROUP BY owner_id, event_date, slot, name
-;
-
-CREATE TABLE IF NOT EXISTS events_1d ON CLUSTER `main` (
-    owner_id   LowCardinality(String),
-    event_date Date,
-    name       LowCardinality(String),
-    events     SimpleAggregateFunction(sum, UInt64),
-    visitors   AggregateFunction(uniq, String),
-    sessions   AggregateFunction(uniq, String)
-)
-ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-PARTITION BY toYYYYMM(event_date)
-ORDER BY (owner_id, event_date, name)
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS events_1d_mv ON CLUSTER `main` TO events_1d AS
-SELECT owner_id, event_date, name,
-       count() AS events,
-       uniqStateIf(anonymous_id, anonymous_id != '') AS visitors,
-       uniqStateIf(session_id, session_id != '') AS sessions
-FROM events
-GROUP BY owner_id, event_date, name
-;
-
-CREATE TABLE IF NOT EXISTS ingest_ledger ON CLUSTER `main` (
-    topic         LowCardinality(String),
-    topic_id      UUID,
-    partition     Int32,
-    epoch         Int64,
-    first         Int64                  CODEC(Delta(8), ZSTD(1)),
-    last          Int64                  CODEC(Delta(8), ZSTD(1)),
-    kind          LowCardinality(String),
-    stored        Int64                  CODEC(ZSTD(1)),
-    duplicates    Int64                  CODEC(ZSTD(1)),
-    dead_letters  Int64                  CODEC(ZSTD(1)),
-    skipped       Int64                  CODEC(ZSTD(1)),
-    received_from DateTime64(3, 'UTC')   CODEC(ZSTD(1)),
-    received_to   DateTime64(3, 'UTC')   CODEC(ZSTD(1)),
-    owners        Array(String)          CODEC(ZSTD(1)),
-    days          Array(Date)            CODEC(ZSTD(1)),
-    written_at    DateTime64(3, 'UTC')   DEFAULT now64(3) CODEC(ZSTD(1))
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-PARTITION BY toYYYYMM(written_at)
-ORDER BY (topic, topic_id, partition, epoch, first, last)
-TTL toDateTime(written_at) + INTERVAL 90 DAY
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1
-;
-
-CREATE TABLE IF NOT EXISTS ingest_epochs ON CLUSTER `main` (
-    topic     LowCardinality(String),
-    epoch     Int64,
-    reason    String,
-    raised_at DateTime64(3, 'UTC')   DEFAULT now64(3)
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-ORDER BY (topic, epoch)
-SETTINGS fsync_after_insert = 1,
-         fsync_part_directory = 1
-;
-
-CREATE TABLE IF NOT EXISTS ingest_marks ON CLUSTER `main` (
-    topic      LowCardinality(String),
-    topic_id   UUID,
-    partition  Int32,
-    epoch      Int64,
-    mark       Int64,
-    checked_at DateTime64(3, 'UTC')   DEFAULT now64(3)
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', checked_at)
-ORDER BY (topic, topic_id, partition)
-SETTINGS fsync_after_insert = 1,
-         fsync_part_directory = 1
-;
-
-CREATE TABLE IF NOT EXISTS rollup_dirty ON CLUSTER `main` (
-    owner_id   LowCardinality(String),
-    event_date Date,
-    reason     LowCardinality(String),
-    base       UInt64,
-    rollup_15m UInt64,
-    rollup_1d  UInt64,
-    cleared    UInt8,
-    found_at   DateTime64(3, 'UTC')   DEFAULT now64(3)
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', found_at)
-ORDER BY (owner_id, event_date)
-SETTINGS fsync_after_insert = 1,
-         fsync_part_directory = 1
-;
-
-CREATE TABLE IF NOT EXISTS exclusions ON CLUSTER `main` (
-    owner_id    LowCardinality(String),
-    from_date   Date,
-    to_date     Date,
-    reason      LowCardinality(String),
-    recorded_at DateTime64(3, 'UTC')   DEFAULT now64(3)
-)
-ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-ORDER BY (owner_id, from_date)
-SETTINGS fsync_after_insert = 1,
-         fsync_part_directory = 1
-;
-
-INSERT INTO rollup_dirty (owner_id, event_date, reason, base)
-SELECT owner_id, event_date, 'before_rollups', count() FROM events FINAL GROUP BY owner_id, event_date
-;
-
-ALTER TABLE events ON CLUSTER `main` MODIFY SETTING min_bytes_for_wide_part = 268435456
-;
-
-ALTER TABLE events_15m ON CLUSTER `main` MODIFY SETTING min_bytes_for_wide_part = 268435456
-;
-
-ALTER TABLE events_1d ON CLUSTER `main` MODIFY SETTING min_bytes_for_wide_part = 268435456
-;
-
-CREATE TABLE IF NOT EXISTS usage_1d ON CLUSTER `main` (
-    organization_id LowCardinality(String),
-    day             Date,
-    owner_id        LowCardinality(String),
-    events          SimpleAggregateFunction(sum, UInt64)
-)
-ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-ORDER BY (organization_id, day, owner_id)
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
          fsync_part_directory = 1,
          min_bytes_for_wide_part = 268435456
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS usage_1d_mv ON CLUSTER `main` TO usage_1d AS
-SELECT organization_id, toDate(received_at) AS day, owner_id, count() AS events
-FROM events
-GROUP BY organization_id, day, owner_id
-;
-
-INSERT INTO usage_1d (organization_id, day, owner_id, events)
-SELECT organization_id, toDate(received_at) AS day, owner_id, count() AS events
-FROM events FINAL
-WHERE received_at < (SELECT max(metadata_modification_time) FROM system.tables WHERE database = currentDatabase() AND name = 'usage_1d_mv')
-GROUP BY organization_id, day, owner_id
-ORDER BY organization_id, day, owner_id
-SETTINGS insert_deduplication_token = 'usage before the view', max_insert_threads = 1
-;
-
-CREATE TABLE IF NOT EXISTS tombstones ON CLUSTER `main` (
-    owner_id   LowCardinality(String),
-    kind       LowCardinality(String),
-    id         String,
-    before     DateTime64(3, 'UTC'),
-    erasure_id String,
-    created_at DateTime64(3, 'UTC')   DEFAULT now64(3)
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', before)
-ORDER BY (owner_id, kind, id)
-SETTINGS fsync_after_insert = 1,
-         fsync_part_directory = 1
-;
-
-ALTER TABLE ingest_ledger ON CLUSTER `main` ADD COLUMN IF NOT EXISTS erased Int64 CODEC(ZSTD(1))
-;
-
-ALTER TABLE events ON CLUSTER `main`
-    ADD COLUMN IF NOT EXISTS host LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS title String CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS referrer String CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS referrer_host String CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS referrer_kind LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS referrer_name String CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS utm_source LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS utm_medium LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS utm_campaign LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS utm_term String CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS utm_content String CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS click_kind LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS click_id String CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS browser LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS browser_version LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS os LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS os_version LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS device LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS country LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS region LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS city LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS bot LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS bot_kind LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS language LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS timezone LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS screen LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS viewport LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS connection LowCardinality(String),
-    ADD COLUMN IF NOT EXISTS href String CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS link_text String CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS value Float64 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS time_on_page Float32 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS scroll_depth Float32 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS interactions UInt32 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS page_count UInt32 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS load_time Float32 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS dom_ready Float32 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS dom_interactive Float32 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS ttfb Float32 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS render_time Float32 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS redirect_time Float32 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS lookup_time Float32 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS rtt Float32 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS downlink Float32 CODEC(ZSTD(1)),
-    ADD COLUMN IF NOT EXISTS measured UInt32 CODEC(ZSTD(1))
 ;
 
 CREATE TABLE IF NOT EXISTS vitals ON CLUSTER `main` (
@@ -329,40 +132,6 @@ SETTINGS replicated_deduplication_window = 300000,
          min_bytes_for_wide_part = 268435456
 ;
 
-CREATE TABLE IF NOT EXISTS vitals_15m ON CLUSTER `main` (
-    owner_id   LowCardinality(String),
-    event_date Date,
-    slot       DateTime('UTC'),
-    name       LowCardinality(String),
-    samples    SimpleAggregateFunction(sum, UInt64),
-    total      SimpleAggregateFunction(sum, Float64),
-    quantiles  AggregateFunction(quantilesTDigest(0.5, 0.75, 0.9, 0.95, 0.99), Float64)
-)
-ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-PARTITION BY toYYYYMM(event_date)
-ORDER BY (owner_id, event_date, slot, name)
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1,
-         min_bytes_for_wide_part = 268435456
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS vitals_15m_mv ON CLUSTER `main` TO vitals_15m AS
-SELECT owner_id, event_date, toStartOfFifteenMinutes(toDateTime(event_time, 'UTC')) AS slot, name,
-       count() AS samples,
-       sum(value) AS total,
-       quantilesTDigestState(0.5, 0.75, 0.9, 0.95, 0.99)(value) AS quantiles
-FROM vitals
-GROUP BY owner_id, event_date, slot, name
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS vitals_usage_1d_mv ON CLUSTER `main` TO usage_1d AS
-SELECT organization_id, toDate(received_at) AS day, owner_id, count() AS events
-FROM vitals
-GROUP BY organization_id, day, owner_id
-;
-
 CREATE TABLE IF NOT EXISTS errors ON CLUSTER `main` (
     owner_id        LowCardinality(String),
     organization_id LowCardinality(String),
@@ -394,6 +163,7 @@ CREATE TABLE IF NOT EXISTS errors ON CLUSTER `main` (
     region          LowCardinality(String),
     city            LowCardinality(String),
     connection      LowCardinality(String),
+    original_name   String                 CODEC(ZSTD(1)),
     _topic          LowCardinality(String),
     _partition      UInt16                 CODEC(ZSTD(1)),
     _offset         Int64                  CODEC(Delta(8), ZSTD(1)),
@@ -407,40 +177,6 @@ SETTINGS replicated_deduplication_window = 300000,
          fsync_after_insert = 1,
          fsync_part_directory = 1,
          min_bytes_for_wide_part = 268435456
-;
-
-CREATE TABLE IF NOT EXISTS errors_15m ON CLUSTER `main` (
-    owner_id   LowCardinality(String),
-    event_date Date,
-    slot       DateTime('UTC'),
-    name       LowCardinality(String),
-    events     SimpleAggregateFunction(sum, UInt64),
-    visitors   AggregateFunction(uniq, String),
-    sessions   AggregateFunction(uniq, String)
-)
-ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-PARTITION BY toYYYYMM(event_date)
-ORDER BY (owner_id, event_date, slot, name)
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1,
-         min_bytes_for_wide_part = 268435456
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS errors_15m_mv ON CLUSTER `main` TO errors_15m AS
-SELECT owner_id, event_date, toStartOfFifteenMinutes(toDateTime(event_time, 'UTC')) AS slot, name,
-       count() AS events,
-       uniqStateIf(anonymous_id, anonymous_id != '') AS visitors,
-       uniqStateIf(session_id, session_id != '') AS sessions
-FROM errors
-GROUP BY owner_id, event_date, slot, name
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS errors_usage_1d_mv ON CLUSTER `main` TO usage_1d AS
-SELECT organization_id, toDate(received_at) AS day, owner_id, count() AS events
-FROM errors
-GROUP BY organization_id, day, owner_id
 ;
 
 CREATE TABLE IF NOT EXISTS identities ON CLUSTER `main` (
@@ -472,75 +208,6 @@ SETTINGS replicated_deduplication_window = 300000,
          min_bytes_for_wide_part = 268435456
 ;
 
-CREATE TABLE IF NOT EXISTS profiles ON CLUSTER `main` (
-    owner_id        LowCardinality(String),
-    organization_id SimpleAggregateFunction(any, String),
-    profile_id      String                                             CODEC(ZSTD(1)),
-    first_seen      SimpleAggregateFunction(min, DateTime64(3, 'UTC')),
-    last_seen       SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
-)
-ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-ORDER BY (owner_id, profile_id)
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1,
-         min_bytes_for_wide_part = 268435456
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS profiles_mv ON CLUSTER `main` TO profiles AS
-SELECT owner_id, any(CAST(organization_id, 'String')) AS organization_id, profile_id, min(event_time) AS first_seen, max(event_time) AS last_seen
-FROM identities
-GROUP BY owner_id, profile_id
-;
-
-CREATE TABLE IF NOT EXISTS profile_traits ON CLUSTER `main` (
-    owner_id   LowCardinality(String),
-    profile_id String                 CODEC(ZSTD(1)),
-    trait      String                 CODEC(ZSTD(1)),
-    value      String                 CODEC(ZSTD(1)),
-    told_at    DateTime64(3, 'UTC')   CODEC(ZSTD(1)),
-    version    UInt64                 CODEC(ZSTD(1))
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', version)
-ORDER BY (owner_id, profile_id, trait)
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1,
-         min_bytes_for_wide_part = 268435456
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS profile_traits_mv ON CLUSTER `main` TO profile_traits AS
-SELECT owner_id, profile_id, pair.1 AS trait, pair.2 AS value, event_time AS told_at,
-       toUInt64(toUnixTimestamp64Milli(event_time)) * 1048576 + bitAnd(toUInt64(_offset), 1048575) AS version
-FROM identities
-ARRAY JOIN JSONExtractKeysAndValuesRaw(traits) AS pair
-;
-
-CREATE TABLE IF NOT EXISTS aliases ON CLUSTER `main` (
-    owner_id     LowCardinality(String),
-    anonymous_id String                 CODEC(ZSTD(1)),
-    profile_id   String                 CODEC(ZSTD(1)),
-    told_at      DateTime64(3, 'UTC')   CODEC(ZSTD(1)),
-    version      UInt64                 CODEC(ZSTD(1))
-)
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', version)
-ORDER BY (owner_id, anonymous_id)
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1,
-         min_bytes_for_wide_part = 268435456
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS aliases_mv ON CLUSTER `main` TO aliases AS
-SELECT owner_id, anonymous_id, profile_id, event_time AS told_at,
-       toUInt64(toUnixTimestamp64Milli(event_time)) * 1048576 + bitAnd(toUInt64(_offset), 1048575) AS version
-FROM identities
-WHERE anonymous_id != ''
-;
-
 CREATE TABLE IF NOT EXISTS ingestion_1m ON CLUSTER `main` (
     owner_id        LowCardinality(String),
     organization_id LowCardinality(String),
@@ -567,275 +234,6 @@ SETTINGS replicated_deduplication_window = 300000,
          fsync_after_insert = 1,
          fsync_part_directory = 1,
          min_bytes_for_wide_part = 268435456
-;
-
-ALTER TABLE ingest_ledger ON CLUSTER `main` ADD COLUMN IF NOT EXISTS share_owners Array(String) CODEC(ZSTD(1))
-;
-
-ALTER TABLE ingest_ledger ON CLUSTER `main` ADD COLUMN IF NOT EXISTS share_hours Array(DateTime('UTC')) CODEC(ZSTD(1))
-;
-
-ALTER TABLE ingest_ledger ON CLUSTER `main` ADD COLUMN IF NOT EXISTS share_duplicates Array(UInt64) CODEC(ZSTD(1))
-;
-
-ALTER TABLE ingest_ledger ON CLUSTER `main` ADD COLUMN IF NOT EXISTS share_dead_letters Array(UInt64) CODEC(ZSTD(1))
-;
-
-ALTER TABLE ingest_ledger ON CLUSTER `main` ADD COLUMN IF NOT EXISTS share_erased Array(UInt64) CODEC(ZSTD(1))
-;
-
-CREATE TABLE IF NOT EXISTS unstored_1h ON CLUSTER `main` (
-    owner_id     LowCardinality(String),
-    hour         DateTime('UTC'),
-    topic        LowCardinality(String),
-    duplicates   SimpleAggregateFunction(sum, UInt64),
-    dead_letters SimpleAggregateFunction(sum, UInt64),
-    erased       SimpleAggregateFunction(sum, UInt64)
-)
-ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-ORDER BY (owner_id, hour, topic)
-TTL hour + INTERVAL 90 DAY
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1,
-         min_bytes_for_wide_part = 268435456
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS unstored_1h_mv ON CLUSTER `main` TO unstored_1h AS
-SELECT toLowCardinality(owner) AS owner_id, hour, topic, sum(d) AS duplicates, sum(l) AS dead_letters, sum(e) AS erased
-FROM ingest_ledger
-ARRAY JOIN share_owners AS owner, share_hours AS hour, share_duplicates AS d, share_dead_letters AS l, share_erased AS e
-GROUP BY owner_id, hour, topic
-;
-
-CREATE TABLE IF NOT EXISTS traffic_15m ON CLUSTER `main` (
-    owner_id       LowCardinality(String),
-    event_date     Date,
-    slot           DateTime('UTC'),
-    events         SimpleAggregateFunction(sum, UInt64),
-    views          SimpleAggregateFunction(sum, UInt64),
-    session_events SimpleAggregateFunction(sum, UInt64),
-    session_views  SimpleAggregateFunction(sum, UInt64),
-    visitors       AggregateFunction(uniqCombined64(17), String),
-    sessions       AggregateFunction(uniqCombined64(17), String)
-)
-ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-PARTITION BY toYYYYMM(event_date)
-ORDER BY (owner_id, event_date, slot)
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1,
-         min_bytes_for_wide_part = 268435456,
-         index_granularity = 256
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS traffic_15m_mv ON CLUSTER `main` TO traffic_15m AS
-SELECT e.owner_id AS owner_id, e.event_date AS event_date, toStartOfFifteenMinutes(toDateTime(e.event_time, 'UTC')) AS slot,
-       count() AS events,
-       countIf(e.name = 'screen_view') AS views,
-       countIf(e.session_id != '') AS session_events,
-       countIf(e.name = 'screen_view' AND e.session_id != '') AS session_views,
-       uniqCombined64StateIf(17)(e.anonymous_id, e.anonymous_id != '') AS visitors,
-       uniqCombined64StateIf(17)(e.session_id, e.session_id != '') AS sessions
-FROM events AS e
-GROUP BY owner_id, event_date, slot
-;
-
-CREATE TABLE IF NOT EXISTS traffic_1d ON CLUSTER `main` (
-    owner_id       LowCardinality(String),
-    event_date     Date,
-    events         SimpleAggregateFunction(sum, UInt64),
-    views          SimpleAggregateFunction(sum, UInt64),
-    session_events SimpleAggregateFunction(sum, UInt64),
-    session_views  SimpleAggregateFunction(sum, UInt64),
-    visitors       AggregateFunction(uniqCombined64(17), String),
-    sessions       AggregateFunction(uniqCombined64(17), String)
-)
-ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-PARTITION BY toYYYYMM(event_date)
-ORDER BY (owner_id, event_date)
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1,
-         min_bytes_for_wide_part = 268435456,
-         index_granularity = 64
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS traffic_1d_mv ON CLUSTER `main` TO traffic_1d AS
-SELECT e.owner_id AS owner_id, e.event_date AS event_date,
-       count() AS events,
-       countIf(e.name = 'screen_view') AS views,
-       countIf(e.session_id != '') AS session_events,
-       countIf(e.name = 'screen_view' AND e.session_id != '') AS session_views,
-       uniqCombined64StateIf(17)(e.anonymous_id, e.anonymous_id != '') AS visitors,
-       uniqCombined64StateIf(17)(e.session_id, e.session_id != '') AS sessions
-FROM events AS e
-GROUP BY owner_id, event_date
-;
-
-CREATE TABLE IF NOT EXISTS sessions_15m ON CLUSTER `main` (
-    owner_id    LowCardinality(String),
-    event_date  Date,
-    session_key UInt64                                             CODEC(NONE),
-    slot        DateTime('UTC'),
-    events      SimpleAggregateFunction(sum, UInt64),
-    views       SimpleAggregateFunction(sum, UInt64),
-    others      SimpleAggregateFunction(sum, UInt64),
-    exits       SimpleAggregateFunction(sum, UInt64),
-    exit_time   SimpleAggregateFunction(sum, Float64),
-    first       SimpleAggregateFunction(min, DateTime64(3, 'UTC')),
-    last        SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
-)
-ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-PARTITION BY toYYYYMM(event_date)
-ORDER BY (owner_id, event_date, session_key, slot)
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1,
-         min_bytes_for_wide_part = 268435456,
-         index_granularity = 1024
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS sessions_15m_mv ON CLUSTER `main` TO sessions_15m AS
-WITH ifNull(if(e.name = 'page_exit', if(bitTest(e.measured, 3), toNullable(toFloat64(e.time_on_page)), JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)')), NULL), -1) AS on_page
-SELECT e.owner_id AS owner_id, e.event_date AS event_date, sipHash64(e.session_id) AS session_key, toStartOfFifteenMinutes(toDateTime(e.event_time, 'UTC')) AS slot,
-       count() AS events,
-       countIf(e.name = 'screen_view') AS views,
-       countIf(e.name NOT IN ('screen_view', 'page_exit')) AS others,
-       countIf(on_page >= 0) AS exits,
-       sumIf(on_page, on_page >= 0) AS exit_time,
-       min(e.event_time) AS first,
-       max(e.event_time) AS last
-FROM events AS e
-WHERE e.session_id != ''
-GROUP BY owner_id, event_date, session_key, slot
-;
-
-CREATE TABLE IF NOT EXISTS views_1d ON CLUSTER `main` (
-    owner_id      LowCardinality(String),
-    dimension     LowCardinality(String),
-    event_date    Date,
-    value         String,
-    detail        String,
-    views         SimpleAggregateFunction(sum, UInt64),
-    visitors      AggregateFunction(uniqCombined64(14), String),
-    referrer      SimpleAggregateFunction(min, String),
-    utm_source    SimpleAggregateFunction(min, String),
-    referrer_host SimpleAggregateFunction(min, String)
-)
-ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-PARTITION BY toYYYYMM(event_date)
-ORDER BY (owner_id, dimension, value, detail, event_date)
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1,
-         min_bytes_for_wide_part = 33554432,
-         index_granularity = 128
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS views_1d_mv ON CLUSTER `main` TO views_1d AS
-SELECT e.owner_id AS owner_id,
-       toLowCardinality(multiIf(grouping(e.browser_version) = 0, 'browser_version', grouping(e.region) = 0, 'region', grouping(e.city) = 0, 'city', grouping(e.path) = 0, 'path', grouping(e.browser) = 0, 'browser', grouping(e.os) = 0, 'os', grouping(e.device) = 0, 'device', grouping(e.country) = 0, 'country', grouping(e.language) = 0, 'language', grouping(e.timezone) = 0, 'timezone', 'screen')) AS dimension,
-       e.event_date AS event_date,
-       multiIf(grouping(e.browser_version) = 0, toString(e.browser), grouping(e.region) = 0, toString(e.region), grouping(e.city) = 0, toString(e.city), grouping(e.path) = 0, toString(e.path), grouping(e.browser) = 0, toString(e.browser), grouping(e.os) = 0, toString(e.os), grouping(e.device) = 0, toString(e.device), grouping(e.country) = 0, toString(e.country), grouping(e.language) = 0, toString(e.language), grouping(e.timezone) = 0, toString(e.timezone), toString(e.screen)) AS value,
-       multiIf(grouping(e.browser_version) = 0, toString(e.browser_version), grouping(e.region) = 0, toString(e.country), grouping(e.city) = 0, toString(e.country), '') AS detail,
-       count() AS views,
-       uniqCombined64StateIf(14)(e.anonymous_id, e.anonymous_id != '') AS visitors,
-       '' AS referrer, '' AS utm_source, '' AS referrer_host
-FROM events AS e
-WHERE e.name = 'screen_view'
-GROUP BY GROUPING SETS (
-    (owner_id, event_date, e.browser, e.browser_version),
-    (owner_id, event_date, e.region, e.country),
-    (owner_id, event_date, e.city, e.country),
-    (owner_id, event_date, e.path),
-    (owner_id, event_date, e.browser),
-    (owner_id, event_date, e.os),
-    (owner_id, event_date, e.device),
-    (owner_id, event_date, e.country),
-    (owner_id, event_date, e.language),
-    (owner_id, event_date, e.timezone),
-    (owner_id, event_date, e.screen))
-HAVING value != ''
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS campaigns_1d_mv ON CLUSTER `main` TO views_1d AS
-SELECT e.owner_id AS owner_id,
-       toLowCardinality(multiIf(grouping(e.utm_source) = 0, 'utm_source', grouping(e.utm_medium) = 0, 'utm_medium', grouping(e.utm_campaign) = 0, 'utm_campaign', grouping(e.utm_term) = 0, 'utm_term', 'utm_content')) AS dimension,
-       e.event_date AS event_date,
-       multiIf(grouping(e.utm_source) = 0, toString(e.utm_source), grouping(e.utm_medium) = 0, toString(e.utm_medium), grouping(e.utm_campaign) = 0, toString(e.utm_campaign), grouping(e.utm_term) = 0, toString(e.utm_term), toString(e.utm_content)) AS value,
-       '' AS detail,
-       count() AS views,
-       uniqCombined64StateIf(14)(e.anonymous_id, e.anonymous_id != '') AS visitors,
-       '' AS referrer, '' AS utm_source, '' AS referrer_host
-FROM events AS e
-WHERE e.name = 'screen_view' AND (e.utm_source != '' OR e.utm_medium != '' OR e.utm_campaign != '' OR e.utm_term != '' OR e.utm_content != '')
-GROUP BY GROUPING SETS (
-    (owner_id, event_date, e.utm_source),
-    (owner_id, event_date, e.utm_medium),
-    (owner_id, event_date, e.utm_campaign),
-    (owner_id, event_date, e.utm_term),
-    (owner_id, event_date, e.utm_content))
-HAVING value != ''
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS referrers_1d_mv ON CLUSTER `main` TO views_1d AS
-WITH if(e.referrer_kind = '', 'direct', CAST(e.referrer_kind, 'String')) AS channel,
-     if(channel = 'direct', 'Direct', if(e.referrer_name = '', e.referrer_host, e.referrer_name)) AS site
-SELECT e.owner_id AS owner_id, toLowCardinality('referrer') AS dimension, e.event_date AS event_date, site AS value, channel AS detail,
-       count() AS views,
-       uniqCombined64StateIf(14)(e.anonymous_id, e.anonymous_id != '') AS visitors,
-       min(e.referrer) AS referrer, min(CAST(e.utm_source, 'String')) AS utm_source, min(e.referrer_host) AS referrer_host
-FROM events AS e
-WHERE e.name = 'screen_view' AND e.referrer_kind != 'internal'
-GROUP BY owner_id, event_date, site, channel
-;
-
-CREATE TABLE IF NOT EXISTS custom_15m ON CLUSTER `main` (
-    owner_id        LowCardinality(String),
-    event_date      Date,
-    slot            DateTime('UTC'),
-    name            LowCardinality(String),
-    events          SimpleAggregateFunction(sum, UInt64),
-    with_properties SimpleAggregateFunction(sum, UInt64),
-    users           AggregateFunction(uniqCombined64(14), String),
-    sessions        AggregateFunction(uniqCombined64(14), String),
-    pages           AggregateFunction(uniqCombined64(14), String),
-    first           SimpleAggregateFunction(min, DateTime64(3, 'UTC')),
-    last            SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
-)
-ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
-PARTITION BY toYYYYMM(event_date)
-ORDER BY (owner_id, event_date, slot, name)
-SETTINGS replicated_deduplication_window = 300000,
-         replicated_deduplication_window_seconds = 86400,
-         fsync_after_insert = 1,
-         fsync_part_directory = 1,
-         min_bytes_for_wide_part = 268435456
-;
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS custom_15m_mv ON CLUSTER `main` TO custom_15m AS
-SELECT e.owner_id AS owner_id, e.event_date AS event_date, toStartOfFifteenMinutes(toDateTime(e.event_time, 'UTC')) AS slot, e.name AS name,
-       count() AS events,
-       countIf(e.properties NOT IN ('', '{}')) AS with_properties,
-       uniqCombined64StateIf(14)(if(e.anonymous_id != '', e.anonymous_id, concat('\0', e.profile_id)), e.anonymous_id != '' OR e.profile_id != '') AS users,
-       uniqCombined64StateIf(14)(e.session_id, e.session_id != '') AS sessions,
-       uniqCombined64StateIf(14)(e.path, e.path != '') AS pages,
-       min(e.event_time) AS first,
-       max(e.event_time) AS last
-FROM events AS e
-WHERE e.name NOT IN ('screen_view', 'page_exit', 'link_out', 'outgoing_link', 'engagement')
-GROUP BY owner_id, event_date, slot, name
-;
-
-INSERT INTO rollup_dirty (owner_id, event_date, reason)
-SELECT DISTINCT owner_id, event_date, 'before_rollups' FROM events
-WHERE (owner_id, event_date) NOT IN (SELECT owner_id, event_date FROM rollup_dirty FINAL WHERE cleared = 0)
 ;
 
 CREATE TABLE IF NOT EXISTS clicks ON CLUSTER `main` (
@@ -887,6 +285,362 @@ SETTINGS replicated_deduplication_window = 300000,
          min_bytes_for_wide_part = 268435456
 ;
 
+CREATE TABLE IF NOT EXISTS flag_exposures ON CLUSTER `main` (
+    owner_id        LowCardinality(String),
+    organization_id LowCardinality(String),
+    website_id      LowCardinality(String),
+    event_date      Date                   CODEC(Delta(2), ZSTD(1)),
+    event_time      DateTime64(3, 'UTC')   CODEC(Delta(8), ZSTD(1)),
+    received_at     DateTime64(3, 'UTC')   CODEC(Delta(8), ZSTD(1)),
+    received_at_inv UInt64                 CODEC(Delta(8), ZSTD(1)),
+    name            LowCardinality(String),
+    event_key       UInt64                 CODEC(NONE),
+    event_id        String                 CODEC(ZSTD(1)),
+    anonymous_id    String                 CODEC(ZSTD(1)),
+    profile_id      String                 CODEC(ZSTD(1)),
+    variant         LowCardinality(String),
+    environment     LowCardinality(String),
+    reason          LowCardinality(String),
+    sample_percent  UInt8                  CODEC(ZSTD(1)),
+    _topic          LowCardinality(String),
+    _partition      UInt16                 CODEC(ZSTD(1)),
+    _offset         Int64                  CODEC(Delta(8), ZSTD(1)),
+    schema_v        UInt8                  CODEC(ZSTD(1))
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', received_at_inv)
+PARTITION BY toYYYYMM(event_date)
+ORDER BY (owner_id, event_date, name, event_key)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456
+;
+
+CREATE TABLE IF NOT EXISTS events_15m ON CLUSTER `main` (
+    owner_id   LowCardinality(String),
+    event_date Date,
+    slot       DateTime('UTC'),
+    name       LowCardinality(String),
+    events     SimpleAggregateFunction(sum, UInt64),
+    visitors   AggregateFunction(uniq, String),
+    sessions   AggregateFunction(uniq, String)
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY toYYYYMM(event_date)
+ORDER BY (owner_id, event_date, slot, name)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456
+;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS events_15m_mv ON CLUSTER `main` TO events_15m AS
+SELECT owner_id, event_date, toStartOfFifteenMinutes(toDateTime(event_time, 'UTC')) AS slot, name,
+       count() AS events,
+       uniqStateIf(anonymous_id, anonymous_id != '') AS visitors,
+       uniqStateIf(session_id, session_id != '') AS sessions
+FROM events
+GROUP BY owner_id, event_date, slot, name;
+
+CREATE TABLE IF NOT EXISTS events_1d ON CLUSTER `main` (
+    owner_id   LowCardinality(String),
+    event_date Date,
+    name       LowCardinality(String),
+    events     SimpleAggregateFunction(sum, UInt64),
+    visitors   AggregateFunction(uniq, String),
+    sessions   AggregateFunction(uniq, String)
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY toYYYYMM(event_date)
+ORDER BY (owner_id, event_date, name)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456
+;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS events_1d_mv ON CLUSTER `main` TO events_1d AS
+SELECT owner_id, event_date, name,
+       count() AS events,
+       uniqStateIf(anonymous_id, anonymous_id != '') AS visitors,
+       uniqStateIf(session_id, session_id != '') AS sessions
+FROM events
+GROUP BY owner_id, event_date, name;
+
+CREATE TABLE IF NOT EXISTS traffic_15m ON CLUSTER `main` (
+    owner_id       LowCardinality(String),
+    event_date     Date,
+    slot           DateTime('UTC'),
+    events         SimpleAggregateFunction(sum, UInt64),
+    views          SimpleAggregateFunction(sum, UInt64),
+    session_events SimpleAggregateFunction(sum, UInt64),
+    session_views  SimpleAggregateFunction(sum, UInt64),
+    visitors       AggregateFunction(uniqCombined64(17), String),
+    sessions       AggregateFunction(uniqCombined64(17), String)
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY toYYYYMM(event_date)
+ORDER BY (owner_id, event_date, slot)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456,
+         index_granularity = 256
+;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS traffic_15m_mv ON CLUSTER `main` TO traffic_15m AS
+SELECT e.owner_id AS owner_id, e.event_date AS event_date, toStartOfFifteenMinutes(toDateTime(e.event_time, 'UTC')) AS slot,
+       count() AS events,
+       countIf(e.name = 'screen_view') AS views,
+       countIf(e.session_id != '') AS session_events,
+       countIf(e.name = 'screen_view' AND e.session_id != '') AS session_views,
+       uniqCombined64StateIf(17)(e.anonymous_id, e.anonymous_id != '') AS visitors,
+       uniqCombined64StateIf(17)(e.session_id, e.session_id != '') AS sessions
+FROM events AS e
+GROUP BY owner_id, event_date, slot;
+
+CREATE TABLE IF NOT EXISTS traffic_1d ON CLUSTER `main` (
+    owner_id       LowCardinality(String),
+    event_date     Date,
+    events         SimpleAggregateFunction(sum, UInt64),
+    views          SimpleAggregateFunction(sum, UInt64),
+    session_events SimpleAggregateFunction(sum, UInt64),
+    session_views  SimpleAggregateFunction(sum, UInt64),
+    visitors       AggregateFunction(uniqCombined64(17), String),
+    sessions       AggregateFunction(uniqCombined64(17), String)
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY toYYYYMM(event_date)
+ORDER BY (owner_id, event_date)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456,
+         index_granularity = 64
+;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS traffic_1d_mv ON CLUSTER `main` TO traffic_1d AS
+SELECT e.owner_id AS owner_id, e.event_date AS event_date,
+       count() AS events,
+       countIf(e.name = 'screen_view') AS views,
+       countIf(e.session_id != '') AS session_events,
+       countIf(e.name = 'screen_view' AND e.session_id != '') AS session_views,
+       uniqCombined64StateIf(17)(e.anonymous_id, e.anonymous_id != '') AS visitors,
+       uniqCombined64StateIf(17)(e.session_id, e.session_id != '') AS sessions
+FROM events AS e
+GROUP BY owner_id, event_date;
+
+CREATE TABLE IF NOT EXISTS sessions_15m ON CLUSTER `main` (
+    owner_id    LowCardinality(String),
+    event_date  Date,
+    session_key UInt64                                             CODEC(NONE),
+    slot        DateTime('UTC'),
+    events      SimpleAggregateFunction(sum, UInt64),
+    views       SimpleAggregateFunction(sum, UInt64),
+    others      SimpleAggregateFunction(sum, UInt64),
+    exits       SimpleAggregateFunction(sum, UInt64),
+    exit_time   SimpleAggregateFunction(sum, Float64),
+    first       SimpleAggregateFunction(min, DateTime64(3, 'UTC')),
+    last        SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY toYYYYMM(event_date)
+ORDER BY (owner_id, event_date, session_key, slot)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456,
+         index_granularity = 1024
+;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS sessions_15m_mv ON CLUSTER `main` TO sessions_15m AS
+WITH ifNull(if(e.name = 'page_exit', if(bitTest(e.measured, 3), toNullable(toFloat64(e.time_on_page)), JSONExtract(e.properties, 'time_on_page', 'Nullable(Float64)')), NULL), -1) AS on_page
+SELECT e.owner_id AS owner_id, e.event_date AS event_date, sipHash64(e.session_id) AS session_key, toStartOfFifteenMinutes(toDateTime(e.event_time, 'UTC')) AS slot,
+       count() AS events,
+       countIf(e.name = 'screen_view') AS views,
+       countIf(e.name NOT IN ('screen_view', 'page_exit')) AS others,
+       countIf(on_page >= 0) AS exits,
+       sumIf(on_page, on_page >= 0) AS exit_time,
+       min(e.event_time) AS first,
+       max(e.event_time) AS last
+FROM events AS e
+WHERE e.session_id != ''
+GROUP BY owner_id, event_date, session_key, slot;
+
+CREATE TABLE IF NOT EXISTS views_1d ON CLUSTER `main` (
+    owner_id      LowCardinality(String),
+    dimension     LowCardinality(String),
+    event_date    Date,
+    value         String,
+    detail        String,
+    views         SimpleAggregateFunction(sum, UInt64),
+    visitors      AggregateFunction(uniqCombined64(14), String),
+    referrer      SimpleAggregateFunction(min, String),
+    utm_source    SimpleAggregateFunction(min, String),
+    referrer_host SimpleAggregateFunction(min, String)
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY toYYYYMM(event_date)
+ORDER BY (owner_id, dimension, value, detail, event_date)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 33554432,
+         index_granularity = 128
+;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS views_1d_mv ON CLUSTER `main` TO views_1d AS
+SELECT e.owner_id AS owner_id,
+       toLowCardinality(multiIf(grouping(e.browser_version) = 0, 'browser_version', grouping(e.region) = 0, 'region', grouping(e.city) = 0, 'city', grouping(e.path) = 0, 'path', grouping(e.browser) = 0, 'browser', grouping(e.os) = 0, 'os', grouping(e.device) = 0, 'device', grouping(e.country) = 0, 'country', grouping(e.language) = 0, 'language', grouping(e.timezone) = 0, 'timezone', 'screen')) AS dimension,
+       e.event_date AS event_date,
+       multiIf(grouping(e.browser_version) = 0, toString(e.browser), grouping(e.region) = 0, toString(e.region), grouping(e.city) = 0, toString(e.city), grouping(e.path) = 0, toString(e.path), grouping(e.browser) = 0, toString(e.browser), grouping(e.os) = 0, toString(e.os), grouping(e.device) = 0, toString(e.device), grouping(e.country) = 0, toString(e.country), grouping(e.language) = 0, toString(e.language), grouping(e.timezone) = 0, toString(e.timezone), toString(e.screen)) AS value,
+       multiIf(grouping(e.browser_version) = 0, toString(e.browser_version), grouping(e.region) = 0, toString(e.country), grouping(e.city) = 0, toString(e.country), '') AS detail,
+       count() AS views,
+       uniqCombined64StateIf(14)(e.anonymous_id, e.anonymous_id != '') AS visitors,
+       '' AS referrer, '' AS utm_source, '' AS referrer_host
+FROM events AS e
+WHERE e.name = 'screen_view'
+GROUP BY GROUPING SETS (
+    (owner_id, event_date, e.browser, e.browser_version),
+    (owner_id, event_date, e.region, e.country),
+    (owner_id, event_date, e.city, e.country),
+    (owner_id, event_date, e.path),
+    (owner_id, event_date, e.browser),
+    (owner_id, event_date, e.os),
+    (owner_id, event_date, e.device),
+    (owner_id, event_date, e.country),
+    (owner_id, event_date, e.language),
+    (owner_id, event_date, e.timezone),
+    (owner_id, event_date, e.screen))
+HAVING value != '';
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS campaigns_1d_mv ON CLUSTER `main` TO views_1d AS
+SELECT e.owner_id AS owner_id,
+       toLowCardinality(multiIf(grouping(e.utm_source) = 0, 'utm_source', grouping(e.utm_medium) = 0, 'utm_medium', grouping(e.utm_campaign) = 0, 'utm_campaign', grouping(e.utm_term) = 0, 'utm_term', 'utm_content')) AS dimension,
+       e.event_date AS event_date,
+       multiIf(grouping(e.utm_source) = 0, toString(e.utm_source), grouping(e.utm_medium) = 0, toString(e.utm_medium), grouping(e.utm_campaign) = 0, toString(e.utm_campaign), grouping(e.utm_term) = 0, toString(e.utm_term), toString(e.utm_content)) AS value,
+       '' AS detail,
+       count() AS views,
+       uniqCombined64StateIf(14)(e.anonymous_id, e.anonymous_id != '') AS visitors,
+       '' AS referrer, '' AS utm_source, '' AS referrer_host
+FROM events AS e
+WHERE e.name = 'screen_view' AND (e.utm_source != '' OR e.utm_medium != '' OR e.utm_campaign != '' OR e.utm_term != '' OR e.utm_content != '')
+GROUP BY GROUPING SETS (
+    (owner_id, event_date, e.utm_source),
+    (owner_id, event_date, e.utm_medium),
+    (owner_id, event_date, e.utm_campaign),
+    (owner_id, event_date, e.utm_term),
+    (owner_id, event_date, e.utm_content))
+HAVING value != '';
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS referrers_1d_mv ON CLUSTER `main` TO views_1d AS
+WITH if(e.referrer_kind = '', 'direct', CAST(e.referrer_kind, 'String')) AS channel,
+     if(channel = 'direct', 'Direct', if(e.referrer_name = '', e.referrer_host, e.referrer_name)) AS site
+SELECT e.owner_id AS owner_id, toLowCardinality('referrer') AS dimension, e.event_date AS event_date, site AS value, channel AS detail,
+       count() AS views,
+       uniqCombined64StateIf(14)(e.anonymous_id, e.anonymous_id != '') AS visitors,
+       min(e.referrer) AS referrer, min(CAST(e.utm_source, 'String')) AS utm_source, min(e.referrer_host) AS referrer_host
+FROM events AS e
+WHERE e.name = 'screen_view' AND e.referrer_kind != 'internal'
+GROUP BY owner_id, event_date, site, channel;
+
+CREATE TABLE IF NOT EXISTS custom_15m ON CLUSTER `main` (
+    owner_id        LowCardinality(String),
+    event_date      Date,
+    slot            DateTime('UTC'),
+    name            LowCardinality(String),
+    events          SimpleAggregateFunction(sum, UInt64),
+    with_properties SimpleAggregateFunction(sum, UInt64),
+    users           AggregateFunction(uniqCombined64(14), String),
+    sessions        AggregateFunction(uniqCombined64(14), String),
+    pages           AggregateFunction(uniqCombined64(14), String),
+    first           SimpleAggregateFunction(min, DateTime64(3, 'UTC')),
+    last            SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY toYYYYMM(event_date)
+ORDER BY (owner_id, event_date, slot, name)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456
+;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS custom_15m_mv ON CLUSTER `main` TO custom_15m AS
+SELECT e.owner_id AS owner_id, e.event_date AS event_date, toStartOfFifteenMinutes(toDateTime(e.event_time, 'UTC')) AS slot, e.name AS name,
+       count() AS events,
+       countIf(e.properties NOT IN ('', '{}')) AS with_properties,
+       uniqCombined64StateIf(14)(if(e.anonymous_id != '', e.anonymous_id, concat('\0', e.profile_id)), e.anonymous_id != '' OR e.profile_id != '') AS users,
+       uniqCombined64StateIf(14)(e.session_id, e.session_id != '') AS sessions,
+       uniqCombined64StateIf(14)(e.path, e.path != '') AS pages,
+       min(e.event_time) AS first,
+       max(e.event_time) AS last
+FROM events AS e
+WHERE e.name NOT IN ('screen_view', 'page_exit', 'link_out', 'outgoing_link', 'engagement')
+GROUP BY owner_id, event_date, slot, name;
+
+CREATE TABLE IF NOT EXISTS vitals_15m ON CLUSTER `main` (
+    owner_id   LowCardinality(String),
+    event_date Date,
+    slot       DateTime('UTC'),
+    name       LowCardinality(String),
+    samples    SimpleAggregateFunction(sum, UInt64),
+    total      SimpleAggregateFunction(sum, Float64),
+    quantiles  AggregateFunction(quantilesTDigest(0.5, 0.75, 0.9, 0.95, 0.99), Float64)
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY toYYYYMM(event_date)
+ORDER BY (owner_id, event_date, slot, name)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456
+;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS vitals_15m_mv ON CLUSTER `main` TO vitals_15m AS
+SELECT owner_id, event_date, toStartOfFifteenMinutes(toDateTime(event_time, 'UTC')) AS slot, name,
+       count() AS samples,
+       sum(value) AS total,
+       quantilesTDigestState(0.5, 0.75, 0.9, 0.95, 0.99)(value) AS quantiles
+FROM vitals
+GROUP BY owner_id, event_date, slot, name;
+
+CREATE TABLE IF NOT EXISTS errors_15m ON CLUSTER `main` (
+    owner_id   LowCardinality(String),
+    event_date Date,
+    slot       DateTime('UTC'),
+    name       LowCardinality(String),
+    events     SimpleAggregateFunction(sum, UInt64),
+    visitors   AggregateFunction(uniq, String),
+    sessions   AggregateFunction(uniq, String)
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY toYYYYMM(event_date)
+ORDER BY (owner_id, event_date, slot, name)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456
+;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS errors_15m_mv ON CLUSTER `main` TO errors_15m AS
+SELECT owner_id, event_date, toStartOfFifteenMinutes(toDateTime(event_time, 'UTC')) AS slot, name,
+       count() AS events,
+       uniqStateIf(anonymous_id, anonymous_id != '') AS visitors,
+       uniqStateIf(session_id, session_id != '') AS sessions
+FROM errors
+GROUP BY owner_id, event_date, slot, name;
+
 CREATE TABLE IF NOT EXISTS clicks_15m ON CLUSTER `main` (
     owner_id   String                               CODEC(ZSTD(1)),
     dimension  LowCardinality(String),
@@ -925,8 +679,7 @@ GROUP BY GROUPING SETS (
     (owner_id, event_date, slot, e.device),
     (owner_id, event_date, slot, e.browser),
     (owner_id, event_date, slot))
-HAVING dimension = 'total' OR clicks > 0 AND (value != '' OR dimension = 'referrer')
-;
+HAVING dimension = 'total' OR clicks > 0 AND (value != '' OR dimension = 'referrer');
 
 CREATE TABLE IF NOT EXISTS clicks_1d ON CLUSTER `main` (
     owner_id   String                                                         CODEC(ZSTD(1)),
@@ -970,8 +723,7 @@ GROUP BY GROUPING SETS (
     (owner_id, event_date, e.country),
     (owner_id, event_date, e.device),
     (owner_id, event_date, e.browser))
-HAVING clicks > 0 AND (value != '' OR dimension = 'referrer')
-;
+HAVING clicks > 0 AND (value != '' OR dimension = 'referrer');
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS clicks_1d_mv ON CLUSTER `main` TO clicks_1d AS
 SELECT e.link_id AS owner_id, toLowCardinality('target') AS dimension, e.event_date AS event_date,
@@ -982,34 +734,17 @@ SELECT e.link_id AS owner_id, toLowCardinality('target') AS dimension, e.event_d
        uniqCombined64StateIf(17)(e.visitor, toStartOfHour(toDateTime(e.event_time, 'UTC')), e.is_bot = 0 AND e.visitor != '') AS visits,
        maxIf(e.event_time, e.is_bot = 0) AS last
 FROM clicks AS e
-GROUP BY owner_id, event_date, value, detail
-;
+GROUP BY owner_id, event_date, value, detail;
 
-CREATE TABLE IF NOT EXISTS flag_exposures ON CLUSTER `main` (
+CREATE TABLE IF NOT EXISTS profiles ON CLUSTER `main` (
     owner_id        LowCardinality(String),
-    organization_id LowCardinality(String),
-    website_id      LowCardinality(String),
-    event_date      Date                   CODEC(Delta(2), ZSTD(1)),
-    event_time      DateTime64(3, 'UTC')   CODEC(Delta(8), ZSTD(1)),
-    received_at     DateTime64(3, 'UTC')   CODEC(Delta(8), ZSTD(1)),
-    received_at_inv UInt64                 CODEC(Delta(8), ZSTD(1)),
-    name            LowCardinality(String),
-    event_key       UInt64                 CODEC(NONE),
-    event_id        String                 CODEC(ZSTD(1)),
-    anonymous_id    String                 CODEC(ZSTD(1)),
-    profile_id      String                 CODEC(ZSTD(1)),
-    variant         LowCardinality(String),
-    environment     LowCardinality(String),
-    reason          LowCardinality(String),
-    sample_percent  UInt8                  CODEC(ZSTD(1)),
-    _topic          LowCardinality(String),
-    _partition      UInt16                 CODEC(ZSTD(1)),
-    _offset         Int64                  CODEC(Delta(8), ZSTD(1)),
-    schema_v        UInt8                  CODEC(ZSTD(1))
+    organization_id SimpleAggregateFunction(any, String),
+    profile_id      String                                             CODEC(ZSTD(1)),
+    first_seen      SimpleAggregateFunction(min, DateTime64(3, 'UTC')),
+    last_seen       SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
 )
-ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', received_at_inv)
-PARTITION BY toYYYYMM(event_date)
-ORDER BY (owner_id, event_date, name, event_key)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+ORDER BY (owner_id, profile_id)
 SETTINGS replicated_deduplication_window = 300000,
          replicated_deduplication_window_seconds = 86400,
          fsync_after_insert = 1,
@@ -1017,8 +752,209 @@ SETTINGS replicated_deduplication_window = 300000,
          min_bytes_for_wide_part = 268435456
 ;
 
-ALTER TABLE events ON CLUSTER `main` ADD COLUMN IF NOT EXISTS original_name String CODEC(ZSTD(1))
+CREATE MATERIALIZED VIEW IF NOT EXISTS profiles_mv ON CLUSTER `main` TO profiles AS
+SELECT owner_id, any(CAST(organization_id, 'String')) AS organization_id, profile_id, min(event_time) AS first_seen, max(event_time) AS last_seen
+FROM identities
+GROUP BY owner_id, profile_id;
+
+CREATE TABLE IF NOT EXISTS profile_traits ON CLUSTER `main` (
+    owner_id   LowCardinality(String),
+    profile_id String                 CODEC(ZSTD(1)),
+    trait      String                 CODEC(ZSTD(1)),
+    value      String                 CODEC(ZSTD(1)),
+    told_at    DateTime64(3, 'UTC')   CODEC(ZSTD(1)),
+    version    UInt64                 CODEC(ZSTD(1))
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', version)
+ORDER BY (owner_id, profile_id, trait)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456
 ;
 
-ALTER TABLE errors ON CLUSTER `main` ADD COLUMN IF NOT EXISTS original_name String CODEC(ZSTD(1))
+CREATE MATERIALIZED VIEW IF NOT EXISTS profile_traits_mv ON CLUSTER `main` TO profile_traits AS
+SELECT owner_id, profile_id, pair.1 AS trait, pair.2 AS value, event_time AS told_at,
+       toUInt64(toUnixTimestamp64Milli(event_time)) * 1048576 + bitAnd(toUInt64(_offset), 1048575) AS version
+FROM identities
+ARRAY JOIN JSONExtractKeysAndValuesRaw(traits) AS pair;
+
+CREATE TABLE IF NOT EXISTS aliases ON CLUSTER `main` (
+    owner_id     LowCardinality(String),
+    anonymous_id String                 CODEC(ZSTD(1)),
+    profile_id   String                 CODEC(ZSTD(1)),
+    told_at      DateTime64(3, 'UTC')   CODEC(ZSTD(1)),
+    version      UInt64                 CODEC(ZSTD(1))
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', version)
+ORDER BY (owner_id, anonymous_id)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456
+;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS aliases_mv ON CLUSTER `main` TO aliases AS
+SELECT owner_id, anonymous_id, profile_id, event_time AS told_at,
+       toUInt64(toUnixTimestamp64Milli(event_time)) * 1048576 + bitAnd(toUInt64(_offset), 1048575) AS version
+FROM identities
+WHERE anonymous_id != '';
+
+CREATE TABLE IF NOT EXISTS usage_1d ON CLUSTER `main` (
+    organization_id LowCardinality(String),
+    day             Date,
+    owner_id        LowCardinality(String),
+    events          SimpleAggregateFunction(sum, UInt64)
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+ORDER BY (organization_id, day, owner_id)
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456
+;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS usage_1d_mv ON CLUSTER `main` TO usage_1d AS
+SELECT organization_id, toDate(received_at) AS day, owner_id, count() AS events
+FROM events
+GROUP BY organization_id, day, owner_id;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS vitals_usage_1d_mv ON CLUSTER `main` TO usage_1d AS
+SELECT organization_id, toDate(received_at) AS day, owner_id, count() AS events
+FROM vitals
+GROUP BY organization_id, day, owner_id;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS errors_usage_1d_mv ON CLUSTER `main` TO usage_1d AS
+SELECT organization_id, toDate(received_at) AS day, owner_id, count() AS events
+FROM errors
+GROUP BY organization_id, day, owner_id;
+
+CREATE TABLE IF NOT EXISTS ingest_ledger ON CLUSTER `main` (
+    topic              LowCardinality(String),
+    topic_id           UUID,
+    partition          Int32,
+    epoch              Int64,
+    first              Int64                  CODEC(Delta(8), ZSTD(1)),
+    last               Int64                  CODEC(Delta(8), ZSTD(1)),
+    kind               LowCardinality(String),
+    stored             Int64                  CODEC(ZSTD(1)),
+    duplicates         Int64                  CODEC(ZSTD(1)),
+    dead_letters       Int64                  CODEC(ZSTD(1)),
+    erased             Int64                  CODEC(ZSTD(1)),
+    skipped            Int64                  CODEC(ZSTD(1)),
+    received_from      DateTime64(3, 'UTC')   CODEC(ZSTD(1)),
+    received_to        DateTime64(3, 'UTC')   CODEC(ZSTD(1)),
+    owners             Array(String)          CODEC(ZSTD(1)),
+    days               Array(Date)            CODEC(ZSTD(1)),
+    share_owners       Array(String)          CODEC(ZSTD(1)),
+    share_hours        Array(DateTime('UTC')) CODEC(ZSTD(1)),
+    share_duplicates   Array(UInt64)          CODEC(ZSTD(1)),
+    share_dead_letters Array(UInt64)          CODEC(ZSTD(1)),
+    share_erased       Array(UInt64)          CODEC(ZSTD(1)),
+    written_at         DateTime64(3, 'UTC')   DEFAULT now64(3) CODEC(ZSTD(1))
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY toYYYYMM(written_at)
+ORDER BY (topic, topic_id, partition, epoch, first, last)
+TTL toDateTime(written_at) + INTERVAL 90 DAY
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1
+;
+
+CREATE TABLE IF NOT EXISTS unstored_1h ON CLUSTER `main` (
+    owner_id     LowCardinality(String),
+    hour         DateTime('UTC'),
+    topic        LowCardinality(String),
+    duplicates   SimpleAggregateFunction(sum, UInt64),
+    dead_letters SimpleAggregateFunction(sum, UInt64),
+    erased       SimpleAggregateFunction(sum, UInt64)
+)
+ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+ORDER BY (owner_id, hour, topic)
+TTL hour + INTERVAL 90 DAY
+SETTINGS replicated_deduplication_window = 300000,
+         replicated_deduplication_window_seconds = 86400,
+         fsync_after_insert = 1,
+         fsync_part_directory = 1,
+         min_bytes_for_wide_part = 268435456
+;
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS unstored_1h_mv ON CLUSTER `main` TO unstored_1h AS
+SELECT toLowCardinality(owner) AS owner_id, hour, topic, sum(d) AS duplicates, sum(l) AS dead_letters, sum(e) AS erased
+FROM ingest_ledger
+ARRAY JOIN share_owners AS owner, share_hours AS hour, share_duplicates AS d, share_dead_letters AS l, share_erased AS e
+GROUP BY owner_id, hour, topic;
+
+CREATE TABLE IF NOT EXISTS ingest_epochs ON CLUSTER `main` (
+    topic     LowCardinality(String),
+    epoch     Int64,
+    reason    String,
+    raised_at DateTime64(3, 'UTC')   DEFAULT now64(3)
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+ORDER BY (topic, epoch)
+SETTINGS fsync_after_insert = 1,
+         fsync_part_directory = 1
+;
+
+CREATE TABLE IF NOT EXISTS ingest_marks ON CLUSTER `main` (
+    topic      LowCardinality(String),
+    topic_id   UUID,
+    partition  Int32,
+    epoch      Int64,
+    mark       Int64,
+    checked_at DateTime64(3, 'UTC')   DEFAULT now64(3)
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', checked_at)
+ORDER BY (topic, topic_id, partition)
+SETTINGS fsync_after_insert = 1,
+         fsync_part_directory = 1
+;
+
+CREATE TABLE IF NOT EXISTS rollup_dirty ON CLUSTER `main` (
+    owner_id   LowCardinality(String),
+    event_date Date,
+    reason     LowCardinality(String),
+    base       UInt64,
+    rollup_15m UInt64,
+    rollup_1d  UInt64,
+    cleared    UInt8,
+    found_at   DateTime64(3, 'UTC')   DEFAULT now64(3)
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', found_at)
+ORDER BY (owner_id, event_date)
+SETTINGS fsync_after_insert = 1,
+         fsync_part_directory = 1
+;
+
+CREATE TABLE IF NOT EXISTS tombstones ON CLUSTER `main` (
+    owner_id   LowCardinality(String),
+    kind       LowCardinality(String),
+    id         String,
+    before     DateTime64(3, 'UTC'),
+    erasure_id String,
+    created_at DateTime64(3, 'UTC')   DEFAULT now64(3)
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', before)
+ORDER BY (owner_id, kind, id)
+SETTINGS fsync_after_insert = 1,
+         fsync_part_directory = 1
+;
+
+CREATE TABLE IF NOT EXISTS exclusions ON CLUSTER `main` (
+    owner_id    LowCardinality(String),
+    from_date   Date,
+    to_date     Date,
+    reason      LowCardinality(String),
+    recorded_at DateTime64(3, 'UTC')   DEFAULT now64(3)
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+ORDER BY (owner_id, from_date)
+SETTINGS fsync_after_insert = 1,
+         fsync_part_directory = 1
 ;
