@@ -36,7 +36,7 @@ MODULES := sdk/go sdk/topics/go tests/contract/chart tests/contract/alerts
 # Names what go.sum lists: whether everything that tests import was fetched.
 MODULES_FETCHED = $(MILLRACE_CACHE)/modules/$(shell cat go.sum $(wildcard $(MODULES:%=%/go.sum)) | cksum | cut -d' ' -f1)
 COMMANDS := ingest-edge sink query millrace
-# Programs are linked without a C library; only the race detector needs cgo. Without
+# Programs are linked without a C library; only the race detector and Vale need cgo. Without
 # the paths of this machine, all checkouts share what the compiler has cached. Without what
 # only debuggers read, compiling takes a sixth less; GOFLAGS=-gcflags=all= keeps it.
 export CGO_ENABLED := 0
