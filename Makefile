@@ -29,12 +29,14 @@ GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 GOTESTSUM_VERSION := v1.13.0
 GOTESTSUM := $(TOOLS)/gotestsum-$(GOTESTSUM_VERSION)
+VALE_VERSION := v3.22.0
+VALE := $(TOOLS)/vale-$(VALE_VERSION)
 # Modules of their own, which ./... does not reach.
 MODULES := sdk/go sdk/topics/go tests/contract/chart tests/contract/alerts
 # Names what go.sum lists: whether everything that tests import was fetched.
 MODULES_FETCHED = $(MILLRACE_CACHE)/modules/$(shell cat go.sum $(wildcard $(MODULES:%=%/go.sum)) | cksum | cut -d' ' -f1)
 COMMANDS := ingest-edge sink query millrace
-# Programs are linked without a C library; only the race detector needs cgo. Without
+# Programs are linked without a C library; only the race detector and Vale need cgo. Without
 # the paths of this machine, all checkouts share what the compiler has cached. Without what
 # only debuggers read, compiling takes a sixth less; GOFLAGS=-gcflags=all= keeps it.
 export CGO_ENABLED := 0
@@ -77,7 +79,7 @@ prepare: ## Fetch, install and build all that checks and tests need, unless it i
 	@$(MAKE) --no-print-directory -j5 prepared
 
 .PHONY: prepared
-prepared: clickhouse prepare-packages prepare-services $(MODULES_FETCHED) $(GOTESTSUM) $(GOLANGCI)
+prepared: clickhouse prepare-packages prepare-services $(MODULES_FETCHED) $(GOTESTSUM) $(GOLANGCI) $(VALE)
 
 .PHONY: prepare-packages
 prepare-packages:
@@ -157,6 +159,14 @@ lint: $(GOLANGCI) ## Run golangci-lint
 	@for m in $(filter-out tests/contract/chart,$(MODULES)); do (cd $$m && $(GOLANGCI) run ./...); done
 	@cd tests/contract/chart && $(UNOPTIMIZED) $(GOLANGCI) run ./...
 
+.PHONY: voice
+voice: $(VALE) ## Check the language of documents and of the product's texts (.vale)
+	@go run ./tools/texts | go run ./tools/voice -vale $(VALE)
+
+.PHONY: voice-baseline
+voice-baseline: $(VALE) ## Lower the number of findings that make voice allows to what there is
+	@go run ./tools/texts | go run ./tools/voice -vale $(VALE) -lower
+
 .PHONY: generate
 generate: ## Write the reference pages, the chart's README and schema, the AsyncAPI document, the types, dashboards, objectives, the tracker and the lists of dependencies
 	@go run ./tools/enrichdata
@@ -204,7 +214,7 @@ ci: BESIDE := $(MAKE) --no-print-directory checks
 ci: test ## Everything that must pass before a merge: the tests, and the checks while they wait
 
 .PHONY: checks
-checks: fmt-check lint generate-check-rest secrets ## What needs no test: format, linter, what is generated, secrets
+checks: fmt-check lint voice generate-check-rest secrets ## What needs no test: format, linters, what is generated, secrets
 
 .PHONY: clean
 clean: ## Remove what was built here; ./data and the cache of the user stay
@@ -217,6 +227,11 @@ $(GOLANGCI):
 $(GOTESTSUM):
 	@echo 'building gotestsum $(GOTESTSUM_VERSION)'
 	@$(call install,gotest.tools/gotestsum@$(GOTESTSUM_VERSION),gotestsum)
+
+# Parts of Vale are written in C.
+$(VALE):
+	@echo 'building Vale $(VALE_VERSION)'
+	@export CGO_ENABLED=1 CGO_CFLAGS=-w; $(call install,github.com/vale-cli/vale/v3/cmd/vale@$(VALE_VERSION),vale)
 
 $(MODULES_FETCHED):
 	@go list -deps -test ./... >/dev/null && for m in $(MODULES); do go list -C $$m -deps -test ./... >/dev/null; done

@@ -22,7 +22,7 @@ func TestTheDocumentsNameThingsThatExist(t *testing.T) {
 	}
 	for name, text := range docs {
 		violations := slices.Concat(CheckGoals(string(makefile), name, text), CheckLinks(root, name, text),
-			CheckPaths(root, name, text), CheckNames(root, name, text), CheckBareFiles(root, name, text))
+			CheckPaths(root, name, text), CheckNames(root, name, text))
 		if strings.HasPrefix(name, "docs/runbooks/") || strings.HasPrefix(name, "docs/architecture/") {
 			violations = append(violations, CheckMetrics(docs["docs/reference/metrics.md"], name, text)...)
 		}

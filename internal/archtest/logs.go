@@ -2,6 +2,8 @@ package archtest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -21,6 +23,28 @@ func CheckLogs(source, name, document string) []string {
 		}
 	}
 	return out
+}
+
+// Source returns the code of packages, without tests.
+func Source(root string, packages []Package) (string, error) {
+	var source strings.Builder
+	for _, p := range packages {
+		files, err := filepath.Glob(filepath.Join(root, p.Path, "*.go"))
+		if err != nil {
+			return "", err
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return "", fmt.Errorf("reading the code: %w", err)
+			}
+			source.WriteString(inOneLine(string(text)))
+		}
+	}
+	return source.String(), nil
 }
 
 // inOneLine is a source in which the strings that are written over several lines are in one.

@@ -12,7 +12,7 @@ func flagsPage(string) (string, error) {
 	d := newDocument("Feature flags",
 		"`internal/resource/flag/flageval/operator.go` and `internal/resource/flag/limits.go`")
 	d.paragraph("How flags are made and changed is told in [the guide](../guides/feature-flags.md), the operations in " +
-		"[operations.md](operations.md).")
+		"[operations](operations/flags.md).")
 	d.heading("Operators of conditions")
 	d.paragraph("An attribute that is missing, null or of another type than the operator asks for meets nothing, also " +
 		"with `negate`, but for `exists`. " +

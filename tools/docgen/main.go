@@ -8,8 +8,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 const folder = "docs/reference"
@@ -29,13 +31,19 @@ var pages = []page{
 	{"licences.md", licencesPage},
 	{"limits.md", limitsPage},
 	{"metrics.md", metricsPage},
-	{"operations.md", operationsPage},
-	{"query-types.md", queryTypesPage},
 	{"query-requests.md", queryRequestsPage},
 	{"scopes.md", scopesPage},
 	{"tables.md", tablesPage},
 	{"topics.md", topicsPage},
 }
+
+// section is a folder of the reference with nothing but generated pages. Its pages are returned by name.
+type section struct {
+	name   string
+	render func() (map[string]string, error)
+}
+
+var sections = []section{{"operations", operationPages}, {"query-types", queryTypePages}}
 
 func main() {
 	check := flag.Bool("check", false, "compare instead of writing")
@@ -48,18 +56,53 @@ func main() {
 
 func run(root string, check bool) error {
 	var errs []error
+	put := func(name, text string) {
+		path := filepath.Join(root, folder, name)
+		if check {
+			errs = append(errs, compare(path, text))
+			return
+		}
+		errs = append(errs, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644))
+	}
 	for _, p := range pages {
 		text, err := p.render(root)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("making %s: %w", p.name, err))
 			continue
 		}
-		path := filepath.Join(root, folder, p.name)
-		if check {
-			errs = append(errs, compare(path, text))
+		put(p.name, text)
+	}
+	for _, s := range sections {
+		rendered, err := s.render()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("making %s: %w", s.name, err))
 			continue
 		}
-		errs = append(errs, os.WriteFile(path, []byte(text), 0o644))
+		for _, name := range slices.Sorted(maps.Keys(rendered)) {
+			put(filepath.Join(s.name, name), rendered[name])
+		}
+		errs = append(errs, removeStale(filepath.Join(root, folder, s.name), rendered, check))
+	}
+	return errors.Join(errs...)
+}
+
+// removeStale removes the files of a section's folder that are not rendered any more. With check
+// it reports them instead.
+func removeStale(dir string, rendered map[string]string, check bool) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("listing pages: %w", err)
+	}
+	var errs []error
+	for _, f := range files {
+		path := filepath.Join(dir, f.Name())
+		switch _, ok := rendered[f.Name()]; {
+		case ok:
+		case check:
+			errs = append(errs, fmt.Errorf("%s is not generated any more: run make generate", path))
+		default:
+			errs = append(errs, os.Remove(path))
+		}
 	}
 	return errors.Join(errs...)
 }

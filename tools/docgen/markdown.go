@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // document is a page in the making.
@@ -18,6 +19,13 @@ func newDocument(title, source string) *document {
 func (d *document) paragraph(text string) { fmt.Fprintf(d, "\n%s\n", text) }
 
 func (d *document) heading(text string) { fmt.Fprintf(d, "\n## %s\n", text) }
+
+func (d *document) subheading(text string) { fmt.Fprintf(d, "\n### %s\n", text) }
+
+// items writes a list.
+func (d *document) items(list []string) {
+	d.WriteString("\n- " + strings.Join(list, "\n- ") + "\n")
+}
 
 // table writes a table; a bar inside a cell is escaped.
 func (d *document) table(head []string, rows [][]string) {
@@ -51,4 +59,20 @@ func codes(list []string) string {
 		marked[i] = code(s)
 	}
 	return strings.Join(marked, ", ")
+}
+
+// index is the name of a section's first page.
+const index = "README.md"
+
+// anchor returns the fragment that links to a heading.
+func anchor(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case strings.ContainsRune("/.`:,()", r):
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, heading)
 }

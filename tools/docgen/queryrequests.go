@@ -19,8 +19,8 @@ var kinds = map[analytics.FieldKind]string{
 func queryRequestsPage(string) (string, error) {
 	d := newDocument("Query requests",
 		"`internal/analytics/filter_fields.go`, `filter_operators.go`, `bucket.go`, `preset.go`")
-	d.paragraph("What `POST /v1/query` takes besides the [types](query-types.md): filters, lengths of buckets, presets " +
-		"and comparisons.")
+	d.paragraph("What `POST /v1/query` takes besides the [types](query-types/README.md): filters, lengths of buckets, " +
+		"presets and comparisons.")
 	filters(d)
 	series(d)
 	d.heading("Comparisons")

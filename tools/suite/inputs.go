@@ -68,6 +68,7 @@ var reads = map[string][]string{
 	"tools/thirdparty": {"LICENSE", "cmd/", "internal/pipeline/enrich/data/", "web/tracker/"},
 	"tools/topicgen":   {"internal/contract/record/testdata/", "schemas/", "sdk/topics/", "tools/topicgen/"},
 	"tools/tracker":    {"web/tracker/"},
+	"tools/voice":      {".vale.ini", ".vale/styles/"},
 }
 
 var daemons = []string{"cmd/ingest-edge", "cmd/millrace", "cmd/query", "cmd/sink"}

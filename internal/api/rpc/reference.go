@@ -26,6 +26,9 @@ type Entry struct {
 
 	Facts         []Fact
 	Input, Output []Line
+	// Returns is the schema of data, or of its elements if Many is set; empty for none.
+	Returns string
+	Many    bool
 }
 
 // Fact is something that holds of an operation.
@@ -35,6 +38,8 @@ type Fact struct{ Name, Text string }
 type Line struct {
 	Name, Type, Rule, Doc string
 	Required              bool
+	// Object is the schema of an object, or of a list's objects, whose fields follow; empty for others.
+	Object string
 }
 
 // Reference returns what people read about the operations of a table that the
@@ -60,7 +65,9 @@ func (d *Document) entry(res *Resource, o *Operation) Entry {
 	}
 	if o.streamed == nil {
 		response := op.Responses[strconv.Itoa(o.Status())].Content[fiber.MIMEApplicationJSON].Schema
-		e.Output = d.lines("data", response.Properties["data"], nil)
+		data := response.Properties["data"]
+		e.Output = d.lines("data", data, nil)
+		e.Returns, e.Many = d.object(data), d.resolve(data).Type == huma.TypeArray
 	}
 	return e
 }
@@ -146,7 +153,7 @@ func (d *Document) lines(path string, s *huma.Schema, above []*huma.Schema) []Li
 		at := member(path, name)
 		all = append(all, Line{
 			Name: at, Type: d.typeOf(target), Rule: rulesOf(target), Required: optional(s, name) == 0,
-			Doc: cmp.Or(field.Description, target.Description),
+			Doc: cmp.Or(field.Description, target.Description), Object: d.object(field),
 		})
 		all = append(all, d.lines(at, target, above)...)
 	}
@@ -165,6 +172,19 @@ func (d *Document) resolve(s *huma.Schema) *huma.Schema {
 		s = d.api.Components.Schemas.SchemaFromRef(s.Ref)
 	}
 	return s
+}
+
+// object returns the name of the schema of an object with fields, or of a list's elements; empty
+// for all else.
+func (d *Document) object(s *huma.Schema) string {
+	resolved := d.resolve(s)
+	switch {
+	case resolved.Type == huma.TypeArray:
+		return d.object(resolved.Items)
+	case len(resolved.Properties) == 0:
+		return ""
+	}
+	return strings.TrimPrefix(s.Ref, schemas)
 }
 
 func (d *Document) typeOf(s *huma.Schema) string {
@@ -192,7 +212,7 @@ func rulesOf(s *huma.Schema) string {
 	add(len(s.Enum) > 0, "%s", choices(s.Enum))
 	add(s.MinLength != nil && s.MaxLength != nil, "%d to %d characters", value(s.MinLength), value(s.MaxLength))
 	add(s.MinLength == nil && s.MaxLength != nil, "at most %d characters", value(s.MaxLength))
-	add(s.Minimum != nil && s.Maximum != nil, "%v to %v", value(s.Minimum), value(s.Maximum))
+	add(s.Minimum != nil && s.Maximum != nil, "%s to %s", plain(s.Minimum), plain(s.Maximum))
 	add(s.MinItems != nil && s.MaxItems != nil, "%d to %d items", value(s.MinItems), value(s.MaxItems))
 	add(s.MinItems == nil && s.MaxItems != nil, "at most %d items", value(s.MaxItems))
 	add(s.Default != nil, "default %v", s.Default)
@@ -202,6 +222,9 @@ func rulesOf(s *huma.Schema) string {
 	}
 	return strings.Join(rules, "; ")
 }
+
+// plain writes a bound without an exponent.
+func plain(p *float64) string { return strconv.FormatFloat(value(p), 'f', -1, 64) }
 
 func value[T any](p *T) T {
 	if p == nil {

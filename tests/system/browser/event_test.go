@@ -136,7 +136,8 @@ func TestErrorsOfThePageAreToldOnceAndNobodyElses(t *testing.T) {
 		Promise.reject(new RangeError("too far"));
 		Promise.reject("a text");
 		const ring = {}; ring.ring = ring; Promise.reject(ring); Promise.reject({code: 7});
-		const say = (message, filename) => dispatchEvent(new ErrorEvent("error", {message, filename, error: new Error(message)}));
+		const say = (message, filename) =>
+			dispatchEvent(new ErrorEvent("error", {message, filename, error: new Error(message)}));
 		say("Script error.", ""); say("theirs", "chrome-extension://abc/x.js"); say("ResizeObserver loop completed", "");
 		document.body.append(Object.assign(new Image(), {src: "http://nowhere.example.net:1/"}));
 		return new Promise((done) => setTimeout(done, 50));

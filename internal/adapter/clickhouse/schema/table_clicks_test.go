@@ -38,8 +38,10 @@ func TestAClickIsStoredAsItsRecordTellsIt(t *testing.T) {
 		"referrer_name, utm_source, utm_medium, utm_campaign, utm_term, utm_content, rule_id, variant_id, " +
 		"toString(is_qr), toString(is_bot), bot_reason, toString(status)]"
 	want := []string{
-		"['lnk_1','lnk_1','org_1','click','a','v','country','region','city','device','os','browser','language','referrer_host','referrer_kind'," +
-			"'referrer_name','utm_source','utm_medium','utm_campaign','utm_term','utm_content','rul_1','var_1','1','1','prefetch','307']",
+		"['lnk_1','lnk_1','org_1','click','a','v','country','region','city','device','os','browser'," +
+			"'language','referrer_host','referrer_kind'," +
+			"'referrer_name','utm_source','utm_medium','utm_campaign','utm_term','utm_content'," +
+			"'rul_1','var_1','1','1','prefetch','307']",
 		"['lnk_1','lnk_1','org_1','click','b','','','','','','','','','','','','','','','','','','','0','0','','0']",
 	}
 	if diff := cmp.Diff(want, clickhousetest.Column(t, cfg, "toString("+told+")", "clicks")); diff != "" {
