@@ -55,6 +55,8 @@ var guides = []guide{
 	{page: "docs/guides/browser-tracker", least: 3, settle: 90 * time.Second},
 	{page: "docs/guides/calling-the-management-api", least: 1},
 	{page: "docs/guides/websites-and-keys", least: 7}, // gives the owner a second organization, which calls then name
+	{page: "docs/guides/privacy", least: 1},
+	{page: "docs/guides/retention", least: 1},
 	{page: "docs/guides/short-links", least: 17, settle: 90 * time.Second, before: proveDomains},
 	{page: "docs/guides/feature-flags", least: 21, settle: 90 * time.Second},
 }
@@ -81,7 +83,7 @@ func TestGuides_CommandsDoWhatPagesShow(t *testing.T) {
 	bin := filepath.Dir(harness.Binary(t, "millrace"))
 	env := append(
 		slices.DeleteFunc(os.Environ(), func(line string) bool { return strings.HasPrefix(line, "MILLRACE_") }),
-		"PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"), //nolint:forbidigo // handed on
+		"PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"),
 		"MILLRACE_STORE_URL="+s.StoreURL, "MILLRACE_LINK_PUBLIC_URL="+s.LinkURL,
 	)
 	password := owner(t, s, env)
