@@ -58,7 +58,7 @@ var guides = []guide{
 	{page: "docs/guides/privacy", least: 1},
 	{page: "docs/guides/retention", least: 1},
 	{page: "docs/guides/short-links", least: 17, settle: 90 * time.Second, before: proveDomains},
-	{page: "docs/guides/feature-flags", least: 21, settle: 90 * time.Second},
+	{page: "docs/guides/feature-flags", least: 22, settle: 90 * time.Second},
 }
 
 var (
