@@ -126,3 +126,28 @@ func Documents(root string) (map[string]string, error) {
 	}
 	return docs, nil
 }
+
+// CheckIndex returns the pages below docs that no chain of links from docs/README.md reaches. docs
+// are the documents by their relative names.
+func CheckIndex(docs map[string]string) []string {
+	reached, open := map[string]bool{}, []string{"docs/README.md"}
+	for len(open) > 0 {
+		name := open[len(open)-1]
+		open = open[:len(open)-1]
+		if reached[name] || !strings.HasPrefix(name, "docs/") {
+			continue
+		}
+		reached[name] = true
+		for _, m := range link.FindAllStringSubmatch(docs[name], -1) {
+			open = append(open, filepath.ToSlash(filepath.Join(filepath.Dir(name), m[1])))
+		}
+	}
+	var out []string
+	for name := range docs {
+		if strings.HasPrefix(name, "docs/") && !reached[name] {
+			out = append(out, "docs/README.md does not lead to "+name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -32,6 +32,21 @@ func TestTheDocumentsNameThingsThatExist(t *testing.T) {
 	}
 }
 
+func TestDocs_IndexLeadsToEveryPage(t *testing.T) {
+	t.Parallel()
+	docs, err := Documents(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, violation := range CheckIndex(docs) {
+		t.Error(violation)
+	}
+	docs["docs/guides/new.md"] = "# New\n"
+	if got := CheckIndex(docs); len(got) != 1 || got[0] != "docs/README.md does not lead to docs/guides/new.md" {
+		t.Errorf("with a page that nothing links to: %q", got)
+	}
+}
+
 func TestGoalsAndLinksThatDoNotExistAreFound(t *testing.T) {
 	t.Parallel()
 	const doc = "Call `make run`, then `make dance`. We make sense.\n\n    make test-short\n\n```\n$ make sing\n```\n"

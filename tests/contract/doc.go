@@ -1,3 +1,3 @@
 // Package contract holds the conversations that say how the hosts answer, and
-// plays them; see README.md.
+// plays them; see README.md. It also runs the commands of the README and of guides.
 package contract

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"testing"
@@ -15,14 +14,10 @@ import (
 
 // clicksAndExposures stores what the guide to queries shows of a short link and of a flag,
 // at times at which the guide's other examples do not look.
-func clicksAndExposures(t *testing.T, s *harness.System) []string {
+func clicksAndExposures(t *testing.T, s *harness.System, website string) []string {
 	t.Helper()
-	a, err := harness.Post(t.Context(), s.QueryURL+"/rpc/links/create", s.Key, []byte(`{"url":"https://shop.example/sale"}`))
-	var created struct{ Data struct{ ID string } }
-	if err != nil || a.Status != http.StatusCreated || json.Unmarshal(a.Body, &created) != nil {
-		t.Fatalf("creating a link: %v, %d %s", err, a.Status, a.Body)
-	}
-	rows := &guideRows{organization: s.OrganizationID, link: created.Data.ID, website: s.PublicWebsiteID}
+	link := call[managed](t, s, "links/create", `{"url":"https://shop.example/sale"}`)
+	rows := &guideRows{organization: s.OrganizationID, link: link.ID, website: website}
 	inserter := insert.NewInserter(s.ClickHouse, "")
 	defer inserter.Close()
 	for _, block := range []struct {

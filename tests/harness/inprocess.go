@@ -16,6 +16,7 @@ import (
 	"github.com/millrace/millrace/internal/app/sink"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
+	"github.com/millrace/millrace/internal/testkit/nameserver"
 )
 
 // startInProcess runs the daemons' components in this process.
@@ -36,7 +37,11 @@ func (s *System) startInProcess(tb testing.TB, opts Options) {
 	settings.Admin.Listen, settings.Limits, settings.Ingest.Deadline = "", testkit.WideLimits(), patience
 	settings.Log.Format = "text"
 	settings.Ingest.Listen, settings.Query.Listen = testkit.FreeAddr(tb), testkit.FreeAddr(tb)
+	settings.Link.Listen = testkit.FreeAddr(tb)
 	s.IngestURL, s.QueryURL = "http://"+settings.Ingest.Listen, "http://"+settings.Query.Listen
+	s.LinkURL = "http://" + settings.Link.Listen
+	s.DNS = nameserver.Start(tb)
+	settings.Domains.Resolver = s.DNS.Addr
 	for _, d := range []struct {
 		role  Role
 		parts daemon.Components

@@ -14,6 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/internal/testkit/apitest"
+	"github.com/millrace/millrace/internal/testkit/nameserver"
 	"github.com/millrace/millrace/internal/testkit/services"
 )
 
@@ -92,6 +93,8 @@ type System struct {
 	ClickHouseHTTP string
 	// StoreURL is the metadata store's.
 	StoreURL string
+	// DNS resolves names for the query host; only of an InProcess system.
+	DNS *nameserver.Server
 	// KafkaServer and StoreServer can be stopped; nil except with OwnServers.
 	KafkaServer, StoreServer *services.Server
 

@@ -107,7 +107,10 @@ func (e example) run(t *testing.T, s *harness.System, text string) error {
 	var err error
 	switch e.language {
 	case "sh":
-		out, err = exec.CommandContext(t.Context(), "sh", "-ec", text).CombinedOutput()
+		cmd := exec.CommandContext(t.Context(), "sh", "-ec", text)
+		bin := filepath.Dir(harness.Binary(t, "millrace"))
+		cmd.Env = append(cmd.Environ(), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+		out, err = cmd.CombinedOutput()
 	case "go":
 		out, err = run(t, text)
 	case "sql":
