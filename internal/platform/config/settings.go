@@ -294,7 +294,7 @@ type Sink struct {
 // Backfill bounds what events.backfill.v1 may use of the analytics database.
 type Backfill struct {
 	Rate     int `koanf:"rate" range:"1..100000000" help:"Records per second that one sink stores from the backfill topic."`
-	MaxParts int `koanf:"max_parts" range:"10..3000" help:"Parts in one partition of a table at which the backfill lane pauses until merges catch up."`
+	MaxParts int `koanf:"max_parts" range:"10..3000" help:"Parts in one partition of a table at which the lane backfill pauses until merges catch up."`
 }
 
 // Key configures API keys.
