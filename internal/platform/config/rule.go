@@ -102,7 +102,7 @@ func (r rules) describe() string {
 		s = forms[r.form].says
 	}
 	if s != "" && r.emptyOK {
-		s += ", or empty"
+		s += "; or empty"
 	}
 	return s
 }

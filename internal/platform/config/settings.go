@@ -123,7 +123,7 @@ type Proxy struct {
 // counts as one caller, stands in package ratelimit.
 type Limits struct {
 	Enabled bool          `koanf:"enabled" help:"Apply the rate limits. false turns them off, for load tests; the daemon logs it."`
-	Window  time.Duration `koanf:"window" range:"1s..1h" help:"Sliding window in which requests count against the limits below."`
+	Window  time.Duration `koanf:"window" range:"1s..1h" help:"Sliding window in which requests count against the limits below. Requests beyond a limit are answered 429."`
 	Track   int           `koanf:"track" range:"1..1000000" help:"Requests to POST /track per window, for one API key, or for one address and website."`
 	Query   int           `koanf:"query" range:"1..1000000" help:"Requests to /v1/query per window, for one API key or user."`
 	Compile int           `koanf:"compile" range:"1..1000000" help:"Requests to /v1/query/compile per window, for one API key or user."`
@@ -141,7 +141,7 @@ type Limits struct {
 	QueryAnonymous   int `koanf:"query_anonymous" range:"1..1000000" help:"Requests to /v1/query per window, for one address without a credential."`
 	CompileAnonymous int `koanf:"compile_anonymous" range:"1..1000000" help:"Requests to /v1/query/compile per window, for one address without a credential."`
 	FlagsAnonymous   int `koanf:"flags_anonymous" range:"1..1000000" help:"Requests to /public/v1/flags per window, for one address and website."`
-	SignIn           int `koanf:"sign_in" range:"1..1000000" help:"Operations with a password or a mailed token per window, for one address. Wrong passwords are delayed in addition."`
+	SignIn           int `koanf:"sign_in" range:"1..1000000" help:"Operations with a password or a mailed token per window, for one address. Attempts with wrong passwords have a stricter limit of their own."`
 	ManageAnonymous  int `koanf:"manage_anonymous" range:"1..1000000" help:"Requests to the other limited routes of the query host per window, for one address without a credential."`
 
 	Key         int `koanf:"key" range:"1..100000" help:"Requests per window to all routes of both hosts together, for an API key whose own limit is enabled without a figure."`
@@ -272,18 +272,18 @@ type Sink struct {
 	MaxWait       time.Duration `koanf:"max_wait" range:"10ms..1m" help:"Longest time that a record waits in an open range before it is inserted. sink.max_inserts may lengthen it."`
 	MaxInserts    int           `koanf:"max_inserts" range:"0..10000" help:"Inserts per second of one lane of a process. Beyond it records wait longer than sink.max_wait, up to 30 s, because ClickHouse rejects inserts when merges fall behind. 0 never lengthens the wait."`
 	InsertTimeout time.Duration `koanf:"insert_timeout" range:"1s..5m" help:"Deadline of one insert. It must be below half of sink.rebalance_timeout."`
-	Session       time.Duration `koanf:"session_timeout" range:"1s..15m" help:"Time without a heartbeat after which the group reassigns the partitions of a member. At most sink.rebalance_timeout."`
+	Session       time.Duration `koanf:"session_timeout" range:"1s..15m" help:"Time without a heartbeat after which the group reassigns the partitions of a member. It must not exceed sink.rebalance_timeout."`
 	Rebalance     time.Duration `koanf:"rebalance_timeout" range:"6s..15m" help:"Time that the group waits for its members during a rebalance."`
 	MaxMemory     int           `koanf:"max_memory" range:"8388608..1099511627776" help:"Bytes of records that the lane live holds, as read or in blocks; it stops fetching before this limit. The lane backfill may use a quarter in addition, web an eighth, clicks and exposures a sixteenth each."`
 	Connections   int           `koanf:"connections" range:"1..256" help:"Inserts that run at the same time, if their blocks fit into three fourteenths of sink.max_memory."`
 	Window        time.Duration `koanf:"window" range:"1m..24h" help:"Time, by the receive time of records, for which the sink remembers an event id to recognize duplicates."`
 	WindowKeys    int           `koanf:"window_keys" range:"1000..100000000" help:"Event ids remembered per partition. Beyond it the sink forgets the oldest ones early."`
 	WindowMemory  int           `koanf:"window_memory" range:"1048576..1099511627776" help:"Bytes of event ids remembered by the lane live over all partitions, at 40 bytes each. The lanes backfill and web may use a quarter in addition each, clicks and exposures an eighth."`
-	DrainBudget   time.Duration `koanf:"drain_budget" range:"1s..10m" help:"Time to insert and commit the records in hand at shutdown. At most shutdown.grace."`
+	DrainBudget   time.Duration `koanf:"drain_budget" range:"1s..10m" help:"Time to insert and commit the records in hand at shutdown. It must not exceed shutdown.grace."`
 
 	TombstoneAge time.Duration `koanf:"tombstone_age" range:"10ms..1m" help:"Age at which the sink reads the list of erasures again before it stores more records. The query host waits for it and for sink.insert_timeout before it deletes; both daemons need the same values."`
 
-	DeadLetterLimit float64  `koanf:"dead_letter_limit" range:"0..1" help:"Share of a partition's records that may become dead letters within a minute. Beyond it the sink halts the partition. 1 never halts it."`
+	DeadLetterLimit float64  `koanf:"dead_letter_limit" range:"0..1" help:"Largest share of dead letters among the records of a partition in one minute. Beyond it, with at least 100 dead letters, the sink halts the partition. 1 never halts it."`
 	Lanes           []string `koanf:"lanes" form:"lane" help:"Lanes that this process stores, comma-separated: live, backfill, web, clicks, exposures. none stores nothing, for example while rollups are rebuilt beside standalone mode."`
 	Backfill        Backfill `koanf:"backfill"`
 
@@ -318,8 +318,8 @@ type Flags struct {
 
 // Session configures signing in.
 type Session struct {
-	SignUp   string        `koanf:"sign_up" oneof:"open invite off" help:"Who may create an account: anyone (open), people with an invitation (invite), or nobody (off). With off, millrace users create makes accounts."`
-	Idle     time.Duration `koanf:"idle" range:"10m..2160h" help:"Time after which an unused session ends. At most session.absolute."`
+	SignUp   string        `koanf:"sign_up" oneof:"open invite off" help:"Sign-up policy: open lets anyone create an account, invite requires an invitation, and off leaves it to millrace users create."`
+	Idle     time.Duration `koanf:"idle" range:"10m..2160h" help:"Time after which an unused session ends. It must not exceed session.absolute."`
 	Absolute time.Duration `koanf:"absolute" range:"1h..2400h" help:"Time after which every session ends, used or not."`
 }
 
