@@ -103,15 +103,15 @@ func (r *results) gauges(reg prometheus.Registerer) {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_query_cache_bytes",
-		Help: "Memory that the answers in the cache take.",
+		Help: "Memory of the cached query results.",
 	}, func() float64 { return float64(r.kept.MaxCost() - r.kept.RemainingCost()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_query_cache_max_bytes",
-		Help: "Memory that they may take.",
+		Help: "Limit of millrace_query_cache_bytes.",
 	}, func() float64 { return float64(r.kept.MaxCost()) })
 	f.NewCounterFunc(prometheus.CounterOpts{
 		Name: "millrace_query_cache_evictions_total",
-		Help: "Answers that had to leave the cache for others, or were too old.",
+		Help: "Query results that left the cache, because it was full or they were too old.",
 	}, func() float64 { return float64(r.kept.Metrics.KeysEvicted()) })
 }
 
@@ -121,8 +121,8 @@ type cacheMetrics struct{ hit, miss, shared, bypass prometheus.Counter }
 func newCacheMetrics(f promauto.Factory) cacheMetrics {
 	served := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_query_cache_statements_total",
-		Help: "Statements by how they were answered: from the cache (hit), by a run of their own (miss), by a run that " +
-			"somebody else had begun (shared), or by one that was asked for, or had to be, without the cache (bypass).",
+		Help: "Statements by result: hit (from the cache), miss (run), shared (joined a run already in progress) or bypass " +
+			"(run without the cache).",
 	}, []string{"result"})
 	return cacheMetrics{
 		hit: served.WithLabelValues("hit"), miss: served.WithLabelValues("miss"),

@@ -7,52 +7,56 @@ const (
 
 var links = board{
 	name: "links", title: "Millrace / Links", component: "ingest-edge",
-	about: "The host of short links: where visitors get, what it holds of links, and what becomes of clicks.",
+	about: "The short-link host: requests by outcome, the cache of links, and the clicks.",
 	rows: []row{
 		{"Visitors", []panel{
 			{
 				title: "Requests by outcome",
-				about: "What visitors got: redirected, a page, or why not. Paths that can be no slug are not among them.",
+				about: "Requests for short links by outcome. Requests for invalid paths are not counted.",
 				unit:  perSecond,
 				queries: []q{
 					{rate("millrace_link_requests_total", ofInstance, "outcome"), "{{outcome}}"},
 				},
 			},
-			{title: "Share of 5xx", about: "Above 1 % for five minutes it pages.", unit: share, page: 0.01, queries: []q{{
-				"(" + rate("millrace_http_requests_total", ofLinks+`,status=~"5.."`, "") + " or vector(0)) / " +
-					rate("millrace_http_requests_total", ofLinks, ""),
-				"5xx",
-			}}},
+			{
+				title: "Share of 5xx",
+				about: "Share of requests answered 5xx. Above 1 % for five minutes this pages.",
+				unit:  share, page: 0.01, queries: []q{{
+					"(" + rate("millrace_http_requests_total", ofLinks+`,status=~"5.."`, "") + " or vector(0)) / " +
+						rate("millrace_http_requests_total", ofLinks, ""),
+					"5xx",
+				}},
+			},
 			{
 				title:   "Request time",
-				about:   "From a request's header to its answer being ready.",
+				about:   "Time from the header of a request until its response is ready.",
 				unit:    seconds,
 				queries: quantiles("millrace_http_request_duration_seconds", ofLinks),
 			},
 			{
-				title:   "Answers by status",
-				about:   "Answered requests by status.",
+				title:   "Responses by status",
+				about:   "Completed requests by status.",
 				unit:    perSecond,
 				queries: []q{{rate("millrace_http_requests_total", ofLinks, "status"), "{{status}}"}},
 			},
 			{
 				title:   "Requests in flight",
-				about:   "Requests being served; at link.max_in_flight more are answered 503.",
+				about:   "Requests in flight. Beyond link.max_in_flight requests are answered 503.",
 				unit:    count,
 				queries: []q{{"millrace_http_requests_in_flight{" + ofLinks + "}", "{{instance}}"}},
 			},
 			{
-				title:   "Turned away",
-				about:   "Connections closed or requests refused before anything was done.",
+				title:   "Connections and requests turned away",
+				about:   "Connections closed and requests rejected before any work, by reason.",
 				unit:    perSecond,
 				queries: []q{{rate("millrace_http_turned_away_total", ofLinks, "reason"), "{{reason}}"}},
 			},
 		}},
-		{"What is held of links", []panel{
+		{"Cache of links", []panel{
 			{
 				title: "Lookups",
-				about: "Links that were held, were asked of the metadata store, or were told from memory while it is away. " +
-					"Stale ones warn.",
+				about: "Lookups of links: hit (cached), miss (read from the metadata store) or stale (cached, while the store " +
+					"is down). Stale lookups warn.",
 				unit: perSecond,
 				queries: []q{
 					{rate("millrace_link_cache_requests_total", ofInstance, "outcome"), "{{outcome}}"},
@@ -60,7 +64,7 @@ var links = board{
 			},
 			{
 				title: "Share of hits",
-				about: "Lookups that were answered by what is held and known to be right.",
+				about: "Share of lookups answered from a current cache entry.",
 				unit:  share,
 				queries: []q{{
 					rate("millrace_link_cache_requests_total", ofInstance+`,outcome="hit"`, "") + " / " +
@@ -69,77 +73,81 @@ var links = board{
 				}},
 			},
 			{
-				title: "Stale answers",
-				about: "Links told from memory while the metadata store is away, by instance.",
+				title: "Stale lookups",
+				about: "Lookups answered from the cache while the metadata store is down, by instance.",
 				unit:  perSecond,
 				queries: []q{
 					{rate("millrace_link_cache_requests_total", ofInstance+`,outcome="stale"`, "instance"), "{{instance}}"},
 				},
 			},
 			{
-				title: "Age",
-				about: "How long ago all that is held was known to be right. Above an hour it pages; at a day no link is answered.",
-				unit:  seconds,
-				page:  3600,
+				title: "Cache age",
+				about: "Time since the cached links were known to be current. Above one hour this pages. After one day the host " +
+					"serves no links.",
+				unit: seconds,
+				page: 3600,
 				queries: []q{
 					{"millrace_link_cache_age_seconds{" + ofInstance + "}", "{{instance}}"},
 				},
 			},
 			{
-				title:   "Links asked of the store",
-				about:   "By outcome; absent are those that do not exist.",
+				title:   "Links read from the store",
+				about:   "Reads of links from the metadata store by outcome. absent means that the link does not exist.",
 				unit:    perSecond,
 				queries: []q{{rate("millrace_link_cache_loads_total", ofInstance, "outcome"), "{{outcome}}"}},
 			},
 			{
 				title:   "Breaker",
-				about:   "1 while links are not asked of the metadata store because the last reads failed.",
+				about:   "1 while reads of links from the metadata store are suspended after failures.",
 				unit:    yesNo,
 				queries: []q{{"millrace_link_cache_breaker_open{" + ofInstance + "}", "{{instance}}"}},
 			},
 			{
-				title:   "Links held",
-				about:   "Up to link.cache_entries.",
+				title:   "Cached links",
+				about:   "Links in the cache, up to link.cache_entries.",
 				unit:    count,
 				queries: []q{{"millrace_link_cache_entries{" + ofInstance + "}", "{{instance}}"}},
 			},
 			{
-				title:   "Memory of links",
-				about:   "About what they take.",
+				title:   "Cache memory",
+				about:   "Estimated memory of the cached links.",
 				unit:    bytesIEC,
 				queries: []q{{"millrace_link_cache_bytes{" + ofInstance + "}", "{{instance}}"}},
 			},
 			{
 				title: "Changes and evictions",
-				about: "Changes that were followed, looks for them that failed, and links that gave way to others.",
+				about: "Changes applied to the cache, failed polls for changes, and links evicted from a full cache.",
 				unit:  perSecond,
 				queries: []q{
 					{rate("millrace_link_cache_changes_total", ofInstance, ""), "changes"},
-					{rate("millrace_link_cache_look_failures_total", ofInstance, ""), "failed looks"},
-					{rate("millrace_link_cache_evicted_total", ofInstance, ""), "gave way"},
+					{rate("millrace_link_cache_look_failures_total", ofInstance, ""), "failed polls"},
+					{rate("millrace_link_cache_evicted_total", ofInstance, ""), "evicted"},
 				},
 			},
 		}},
-		{"Domains of organizations' own", []panel{
+		{"Custom domains", []panel{
 			{
-				title: "Failing domains", about: "Domains whose record was not found for three days; they serve on. Any warns.",
+				title: "Failing domains",
+				about: "Domains whose DNS record has been missing for three days. Their links still work. Any failing domain " +
+					"warns.",
 				unit: count, warn: 1, queries: []q{
 					{"max(millrace_link_domains_failing)", "failing"},
 				},
 			},
 			{
-				title: "Daily looks that were given up",
-				about: "Because no resolver (domains.resolver) or no metadata store answered. No domain suffers from it.",
-				unit:  perSecond,
+				title: "Stopped domain checks",
+				about: "Daily checks that stopped because the resolver (domains.resolver) or the metadata store did not answer. " +
+					"Domains are unaffected.",
+				unit: perSecond,
 				queries: []q{
-					{rate("millrace_link_domains_check_failures_total", "", ""), "given up"},
+					{rate("millrace_link_domains_check_failures_total", "", ""), "stopped checks"},
 				},
 			},
 		}},
 		{"Clicks", []panel{
 			{
 				title: "Redirects and clicks",
-				about: "Visitors that were sent on, those that only asked by HEAD included, and clicks that brokers acknowledged.",
+				about: "Redirected requests, including HEAD requests, and clicks that brokers acknowledged.",
 				unit:  eventsPerSec,
 				queries: []q{
 					{rate("millrace_link_requests_total", ofInstance+`,outcome="redirected"`, ""), "redirected"},
@@ -147,9 +155,9 @@ var links = board{
 				},
 			},
 			{
-				title: "Buffer",
-				about: "Share of link.max_buffered_bytes that clicks take which are not acknowledged yet; above 50 % it pages, " +
-					"at 100 % new ones are dropped.",
+				title: "Click buffer",
+				about: "Share of link.max_buffered_bytes used by unacknowledged clicks. Above 50 % this pages; at 100 % new " +
+					"clicks are dropped.",
 				unit: share,
 				page: 0.5,
 				queries: []q{
@@ -160,28 +168,28 @@ var links = board{
 				},
 			},
 			{
-				title:   "Clicks not acknowledged yet",
-				about:   "A process that dies loses them.",
+				title:   "Unacknowledged clicks",
+				about:   "Clicks that Kafka has not acknowledged yet. They are lost if the process dies.",
 				unit:    count,
 				queries: []q{{"millrace_clicks_buffered{" + ofInstance + "}", "{{instance}}"}},
 			},
 			{
 				title:   "Clicks dropped",
-				about:   "Clicks that are lost, by reason. Any pages.",
+				about:   "Lost clicks by reason. Any lost click pages.",
 				unit:    eventsPerSec,
 				queries: []q{{rate("millrace_clicks_dropped_total", ofInstance, "instance, reason"), "{{instance}} {{reason}}"}},
 			},
 			{
-				title: "Lag", about: "Age of the oldest click that is not stored.", unit: seconds, warn: 60, page: 300,
+				title: "Lag of clicks", about: "Age of the oldest click that is not stored.", unit: seconds, warn: 60, page: 300,
 				queries: []q{{`max(millrace_sink_lag_seconds{lane="clicks"})`, "clicks"}},
 			},
 			{
-				title: "Links removed for good",
-				about: "With their clicks, 30 days after they were deleted; and passes that failed.",
+				title: "Links purged",
+				about: "Links removed with their clicks, 30 days after their deletion, and failed purges.",
 				unit:  perSecond,
 				queries: []q{
 					{rate("millrace_links_purged_total", "", ""), "removed"},
-					{rate("millrace_links_purge_failures_total", "", ""), "failed passes"},
+					{rate("millrace_links_purge_failures_total", "", ""), "failed purges"},
 				},
 			},
 		}},

@@ -2,18 +2,19 @@ package main
 
 var overview = board{
 	name: "overview", title: "Millrace / Overview",
-	about: "Whether callers get what they were promised, and where to look next.",
+	about: "Whether the service meets its objectives, and which dashboard to open next.",
 	rows: []row{
 		{"Objectives, over the last hour", []panel{
 			{
-				title: "Failing share by objective", about: "What is asked and fails its objective, over an hour; the budget of " +
-					"30 days is 0.1 % for availability and 1 % for the others.",
+				title: "Failing share by objective",
+				about: "Share of requests that missed the objective over one hour. The 30-day budget is 0.1 % for availability " +
+					"and 1 % for the others.",
 				unit: share, kind: bars, warn: 0.001, page: 0.01,
 				queries: []q{{"millrace:slo_error_ratio:rate1h", "{{namespace}} {{slo}}"}},
 			},
 			{
 				title: "Error budget left, 3 days",
-				about: "How much of three days' budget is left. Below zero more has failed than three days may have.",
+				about: "Remaining share of the error budget of three days. Below zero the budget is exceeded.",
 				unit:  share,
 				// Several installations have recorded both, each in its namespace.
 				queries: []q{
@@ -21,7 +22,9 @@ var overview = board{
 				},
 			},
 			{
-				title: "Alerts that fire", about: "Alerts of deploy/prometheus by severity.", unit: count, kind: number, warn: 1,
+				title: "Firing alerts",
+				about: "Firing alerts of deploy/prometheus by severity.",
+				unit:  count, kind: number, warn: 1,
 				page: 1,
 				queries: []q{
 					{`sum by (severity) (ALERTS{alertname=~"Millrace.*",alertstate="firing"}) or vector(0)`, "{{severity}}"},
@@ -30,7 +33,7 @@ var overview = board{
 		}},
 		{"The path of an event", []panel{
 			{
-				title: "Events", about: "Events that arrive, are acknowledged, and are stored.", unit: eventsPerSec,
+				title: "Events", about: "Events received, acknowledged and stored.", unit: eventsPerSec,
 				queries: []q{
 					{rate("millrace_ingest_events_received_total", "", ""), "received"},
 					{rate("millrace_ingest_events_total", `outcome="accepted"`, ""), "accepted"},
@@ -38,7 +41,7 @@ var overview = board{
 				},
 			},
 			{
-				title: "Acknowledgement", about: "From handing a request's records to Kafka to the last acknowledgement.",
+				title: "Acknowledgement time", about: "Time from publishing the records of a request to the last acknowledgement.",
 				unit: seconds, warn: 0.1, page: 0.5,
 				queries: quantiles("millrace_kafka_ack_duration_seconds", `client="ingest-edge"`),
 			},
@@ -48,16 +51,16 @@ var overview = board{
 			},
 			{
 				title: "End to end",
-				about: "Time from sending the probe's event to seeing it counted; empty while probe.interval is 0.", unit: seconds,
+				about: "Time from sending a probe event until a query counts it. Empty while probe.interval is 0.", unit: seconds,
 				warn: 10, page: 60,
 				queries: []q{{"max(millrace_probe_end_to_end_last_seconds)", "last probe"}},
 			},
 			{
-				title: "Answers by status", about: "Requests to each host by status.", unit: perSecond,
+				title: "Responses by status", about: "Completed requests by host and status.", unit: perSecond,
 				queries: []q{{rate("millrace_http_requests_total", "", "host, status"), "{{host}} {{status}}"}},
 			},
 			{
-				title: "Queries", about: "Time of requests to /v1/query.", unit: seconds, warn: 4,
+				title: "Query time", about: "Duration of requests to /v1/query.", unit: seconds, warn: 4,
 				queries: quantiles("millrace_http_request_duration_seconds", `host="query",route="/v1/query"`),
 			},
 		}},
@@ -67,12 +70,13 @@ var overview = board{
 				queries: []q{{"count by (component, version) (millrace_build_info)", "{{component}} {{version}}"}},
 			},
 			{
-				title: "Not ready", about: "1 for a process that is not ready; /readyz of its admin listener says why.",
-				unit: yesNo, page: 1,
+				title: "Not ready",
+				about: "1 for a process that is not ready. /readyz of its admin listener names the failing checks.",
+				unit:  yesNo, page: 1,
 				queries: []q{{"1 - min by (instance) (millrace_ready)", "{{instance}}"}},
 			},
 			{
-				title: "Processor", about: "Cores that each process uses.", unit: count,
+				title: "Processor", about: "Cores used by each process.", unit: count,
 				queries: []q{
 					{"rate(process_cpu_seconds_total[$__rate_interval]) * on (job, instance) group_left (component) " +
 						"millrace_build_info", "{{component}} {{instance}}"},
@@ -86,13 +90,13 @@ var overview = board{
 				}},
 			},
 			{
-				title: "Goroutines", about: "A number that only grows is a leak.", unit: count,
+				title: "Goroutines", about: "Goroutines of each process. Steady growth indicates a leak.", unit: count,
 				queries: []q{
 					{"go_goroutines * on (job, instance) group_left (component) millrace_build_info", "{{component}} {{instance}}"},
 				},
 			},
 			{
-				title: "Garbage collection", about: "Longest pause of the last collections.", unit: seconds,
+				title: "Garbage collection", about: "Longest pause of the last garbage collections.", unit: seconds,
 				queries: []q{{
 					`go_gc_duration_seconds{quantile="1"} * on (job, instance) group_left (component) millrace_build_info`,
 					"{{component}} {{instance}}",

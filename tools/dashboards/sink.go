@@ -4,7 +4,7 @@ const ofSink = `instance=~"$instance"`
 
 var sink = board{
 	name: "sink", title: "Millrace / Sink", component: "sink",
-	about: "From the topics to the tables: lag, inserts, exactness, and how ClickHouse does.",
+	about: "From the topics to the tables: lag, inserts, exactness, and the health of ClickHouse.",
 	rows: []row{
 		{"Lag", []panel{
 			{
@@ -17,21 +17,23 @@ var sink = board{
 			},
 			{
 				title:   "Records behind",
-				about:   "Records up to the end of each partition; none where no broker tells where it ends.",
+				about:   "Records up to the end of each partition. Absent while the brokers do not report the end.",
 				unit:    count,
 				queries: []q{{"topk(10, millrace_sink_lag_records{" + ofSink + "})", "{{topic}}/{{partition}}"}},
 			},
 			{
-				title: "Oldest plan", about: "How long a range in flight has been planned.", unit: seconds, page: 120,
+				title: "Oldest plan", about: "Time since the range in flight was planned.", unit: seconds, page: 120,
 				queries: []q{{"topk(10, millrace_sink_plan_age_seconds{" + ofSink + "})", "{{topic}}/{{partition}}"}},
 			},
 			{
-				title: "Halted partitions", about: "By reason; each has a heading in the runbook.", unit: count, page: 1,
+				title: "Halted partitions",
+				about: "Halted partitions by reason. The runbook has a section for each reason.",
+				unit:  count, page: 1,
 				queries: []q{{"sum by (topic, reason) (millrace_sink_halted{" + ofSink + "})", "{{topic}} {{reason}}"}},
 			},
 			{
-				title: "Not fetched",
-				about: "Partitions that brokers do not send, for ten seconds or longer. Above 0 for two minutes it pages.",
+				title: "Partitions not fetched",
+				about: "Partitions that could not be fetched for ten seconds or more. Above 0 for two minutes this pages.",
 				unit:  count,
 				page:  1,
 				queries: []q{
@@ -40,7 +42,7 @@ var sink = board{
 			},
 			{
 				title: "Paused and restoring",
-				about: "Partitions whose next range is complete, and those that are being taken over.",
+				about: "Partitions with paused fetching, and partitions that the sink is taking over.",
 				unit:  count,
 				queries: []q{
 					{"sum by (instance) (millrace_sink_paused{" + ofSink + "})", "{{instance}} paused"},
@@ -49,7 +51,7 @@ var sink = board{
 			},
 			{
 				title:   "Partitions owned",
-				about:   "By process.",
+				about:   "Partitions owned by each process.",
 				unit:    count,
 				queries: []q{{"count by (instance, lane) (millrace_sink_lag_seconds{" + ofSink + "})", "{{instance}} {{lane}}"}},
 			},
@@ -57,37 +59,37 @@ var sink = board{
 		{"Storing", []panel{
 			{
 				title:   "Records",
-				about:   "By outcome.",
+				about:   "Records with a committed offset by outcome.",
 				unit:    eventsPerSec,
 				queries: []q{{rate("millrace_sink_records_total", ofSink, "outcome"), "{{outcome}}"}},
 			},
 			{
 				title:   "Insert time",
-				about:   "From sending a block to its acknowledgement.",
+				about:   "Time from sending a block to its acknowledgement.",
 				unit:    seconds,
 				queries: quantiles("millrace_sink_insert_duration_seconds", ofSink),
 			},
 			{
-				title:   "Rows an insert",
-				about:   "Larger inserts cost ClickHouse less.",
+				title:   "Rows per insert",
+				about:   "Rows per insert. Larger inserts cost ClickHouse less.",
 				unit:    count,
 				queries: quantiles("millrace_sink_insert_rows", ofSink),
 			},
 			{
 				title:   "Retries",
-				about:   "Failed attempts that are made again, by step and class.",
+				about:   "Failed attempts that are retried, by step and error class.",
 				unit:    perSecond,
 				queries: []q{{rate("millrace_sink_retries_total", ofSink, "step, class"), "{{step}} {{class}}"}},
 			},
 			{
 				title:   "Ranges",
-				about:   "New ones, and those replayed from a plan that was found.",
+				about:   "Stored ranges by outcome: new or replayed (from an existing plan).",
 				unit:    perSecond,
 				queries: []q{{rate("millrace_sink_ranges_total", ofSink, "outcome"), "{{outcome}}"}},
 			},
 			{
 				title: "Memory of records",
-				about: "Share of sink.max_memory; at 100 % nothing more is fetched.",
+				about: "Share of sink.max_memory in use. At 100 % the sink stops fetching.",
 				unit:  share,
 				warn:  0.9,
 				queries: []q{{
@@ -99,13 +101,13 @@ var sink = board{
 		{"Exactly once", []panel{
 			{
 				title:   "Offsets without an entry",
-				about:   "Committed offsets that are in no entry of the ledger. Anything above 0 pages.",
+				about:   "Committed offsets without an entry in the ledger. Any such offset pages.",
 				unit:    count,
 				page:    1,
 				queries: []q{{"max(millrace_reconciler_gap_offsets)", "gap"}},
 			},
 			{
-				title: "Found by the reconciler", about: "Gaps, overlaps, miscounts and offsets that were lost, in an hour.",
+				title: "Reconciler findings", about: "Gaps, overlaps, miscounts and lost offsets found in the last hour.",
 				unit: count, page: 1, queries: []q{
 					{"sum(increase(millrace_reconciler_gaps_total[1h]))", "gaps"},
 					{"sum(increase(millrace_reconciler_overlaps_total[1h]))", "overlaps"},
@@ -114,12 +116,12 @@ var sink = board{
 				},
 			},
 			{
-				title: "Dirty days", about: "Days of owners that are answered from the events, because rollups differ.",
+				title: "Dirty days", about: "Days of owners that are queried from the events because their rollups differ.",
 				unit: count, warn: 1, queries: []q{{"max(millrace_reconciler_dirty_days)", "dirty days"}},
 			},
 			{
 				title: "Known inserts",
-				about: "Inserts whose token ClickHouse knew, and blocks that the server did not store again.",
+				about: "Inserts whose token ClickHouse already knew, and blocks that the server skipped as duplicates.",
 				unit:  perSecond,
 				queries: []q{
 					{rate("millrace_sink_known_inserts_total", ofSink, ""), "known inserts"},
@@ -129,73 +131,77 @@ var sink = board{
 			},
 			{
 				title:   "Token horizon",
-				about:   "How long the tables remember an insert token at this rate. Below an hour it warns.",
+				about:   "Time for which the tables remember an insert token at the current rate. Below one hour this warns.",
 				unit:    seconds,
 				queries: []q{{"min(millrace_sink_token_horizon_seconds)", "horizon"}},
 			},
 			{
 				title: "Window coverage",
-				about: "How far back all event ids are remembered, the least of all partitions, and how far they should be. A " +
-					"new topic's grows from 0.",
+				about: "Time span for which all event ids are remembered, for the partition with the least, and the target. It " +
+					"starts at 0 for a new topic.",
 				unit: seconds,
 				queries: []q{
 					{"min by (lane) (millrace_sink_window_coverage_seconds{" + ofSink + "})", "{{lane}} covered"},
-					{"max by (lane) (millrace_sink_window_horizon_seconds{" + ofSink + "})", "{{lane}} wanted"},
+					{"max by (lane) (millrace_sink_window_horizon_seconds{" + ofSink + "})", "{{lane}} target"},
 				},
 			},
 			{
-				title: "Forgotten early", about: "Buckets of event ids that had to go for want of memory.", unit: count, warn: 1,
+				title: "Forgotten early",
+				about: "Buckets of event ids forgotten before the horizon for lack of memory.",
+				unit:  count, warn: 1,
 				queries: []q{
 					{"sum by (topic) (increase(millrace_sink_window_forgotten_early_total{" + ofSink + "}[1h]))", "{{topic}}"},
 				},
 			},
 			{
 				title:   "Window memory",
-				about:   "Memory of remembered event ids.",
+				about:   "Memory of the remembered event ids.",
 				unit:    bytesIEC,
 				queries: []q{{"sum by (instance) (millrace_sink_window_bytes{" + ofSink + "})", "{{instance}}"}},
 			},
 			{
-				title:   "Rebuilding windows",
-				about:   "Time to read the window of a partition that was taken over.",
+				title:   "Window rebuild time",
+				about:   "Duration of rebuilding the window of a partition that the sink took over.",
 				unit:    seconds,
 				queries: quantiles("millrace_sink_window_rebuild_seconds", ofSink),
 			},
 			{
 				title:   "Clocks ahead",
-				about:   "Times that a window did not follow its newest records: an edge's clock is ahead.",
+				about:   "Times that a window did not advance to its newest records because the clock of an edge is ahead.",
 				unit:    eventsPerSec,
 				queries: []q{{rate("millrace_sink_window_clamped_total", ofSink, "topic"), "{{topic}}"}},
 			},
 		}},
-		{"The group", []panel{
+		{"Consumer group", []panel{
 			{
-				title:   "Changes of the group",
-				about:   "Sessions begun; partitions assigned, revoked, lost.",
+				title:   "Group changes",
+				about:   "Sessions begun, and partitions assigned, revoked and lost.",
 				unit:    perSecond,
 				queries: []q{{rate("millrace_kafka_group_changes_total", ofSink, "change"), "{{change}}"}},
 			},
 			{
-				title: "Waiting for the group", about: "Until a plan, for which an insert waits, or an offset was taken.",
-				unit: seconds, warn: 2, queries: quantiles("millrace_sink_commit_duration_seconds", ofSink),
+				title: "Commit time",
+				about: "Duration of plan commits and offset commits. An insert waits for its plan.",
+				unit:  seconds, warn: 2, queries: quantiles("millrace_sink_commit_duration_seconds", ofSink),
 			},
 			{
-				title:   "Fenced",
-				about:   "Partitions dropped because the group did not accept a commit.",
+				title:   "Fenced partitions",
+				about:   "Partitions dropped because the group rejected a commit.",
 				unit:    perSecond,
 				queries: []q{{rate("millrace_sink_fenced_total", ofSink, "instance"), "{{instance}}"}},
 			},
 			{
 				title:   "Fetch errors",
-				about:   "Of partitions or of the group.",
+				about:   "Errors of partitions or of the consumer group.",
 				unit:    perSecond,
 				queries: []q{{rate("millrace_kafka_fetch_errors_total", ofSink, "client"), "{{client}}"}},
 			},
 		}},
 		{"ClickHouse", []panel{
 			{
-				title:   "Parts",
-				about:   "In the fullest partition of each table: above 1000 inserts are slowed down, above 3000 refused.",
+				title: "Parts",
+				about: "Parts in the fullest partition of each table. By default ClickHouse delays inserts above 1000 parts " +
+					"and rejects them above 3000.",
 				unit:    count,
 				warn:    300,
 				page:    1000,
@@ -203,7 +209,7 @@ var sink = board{
 			},
 			{
 				title: "Inserts delayed and rejected",
-				about: "For want of merges, by the whole server.",
+				about: "Inserts of the whole server that ClickHouse delayed or rejected because merges fell behind.",
 				unit:  perSecond,
 				queries: []q{
 					{"max(rate(millrace_clickhouse_inserts_delayed_total[$__rate_interval]))", "delayed"},
@@ -212,16 +218,20 @@ var sink = board{
 			},
 			{
 				title:   "Merges",
-				about:   "Merges and mutations at work.",
+				about:   "Running merges and mutations.",
 				unit:    count,
 				queries: []q{{"max(millrace_clickhouse_merges)", "merges"}},
 			},
-			{title: "Disk in use", about: "Share of each disk. Above 90 % it pages.", unit: share, page: 0.9, queries: []q{
-				{"1 - min by (disk) (millrace_clickhouse_disk_free_bytes / millrace_clickhouse_disk_total_bytes)", "{{disk}}"},
-			}},
+			{
+				title: "Disk in use",
+				about: "Used share of each disk. Above 90 % this pages.",
+				unit:  share, page: 0.9, queries: []q{
+					{"1 - min by (disk) (millrace_clickhouse_disk_free_bytes / millrace_clickhouse_disk_total_bytes)", "{{disk}}"},
+				},
+			},
 			{
 				title: "Replication",
-				about: "Longest queue, largest delay, and tables that take no inserts; all 0 without replication.",
+				about: "Longest queue, largest delay, and read-only tables; all 0 without replication.",
 				unit:  count,
 				queries: []q{
 					{"max(millrace_clickhouse_replication_queue)", "queue"},
@@ -230,8 +240,8 @@ var sink = board{
 				},
 			},
 			{
-				title:   "Answers",
-				about:   "1 while the server answers the question how it does.",
+				title:   "ClickHouse up",
+				about:   "1 while the server answers the health query.",
 				unit:    yesNo,
 				queries: []q{{"min by (instance) (millrace_clickhouse_up)", "{{instance}}"}},
 			},

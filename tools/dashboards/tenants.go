@@ -2,30 +2,31 @@ package main
 
 var tenants = board{
 	name: "tenants", title: "Millrace / Tenants",
-	about: "Who brings the load, and who is refused. Metrics name no website; whose records they are is asked for by " +
-		"query (ingestion_health, usage).",
+	about: "Load and rejections by cause. Metrics name no website; the queries ingestion_health and usage do.",
 	rows: []row{
 		{"Load", []panel{
 			{
 				title: "Largest websites",
-				about: "Share of the stored records of the last minute that belongs to one of the ten largest websites of a " +
-					"sink, by rank; the sink's log names one that brings more than half.",
+				about: "Share of the records stored in the last minute for each of the ten largest websites of a sink, by rank. " +
+					"The sink logs the name of a website with more than half.",
 				unit:    share,
 				queries: []q{{"max by (rank) (millrace_sink_owner_share)", "number {{rank}}"}},
 			},
 			{
-				title: "Largest websites now", about: "The same, as of now.", unit: share, kind: bars, warn: 0.5,
+				title: "Largest websites now",
+				about: "Share of the records stored in the last minute for each of the ten largest websites, at present.",
+				unit:  share, kind: bars, warn: 0.5,
 				queries: []q{{"max by (rank) (millrace_sink_owner_share)", "number {{rank}}"}},
 			},
 			{
-				title:   "Events left out on purpose",
-				about:   "Bots, excluded visitors and paths, browsers that ask not to be tracked.",
+				title:   "Events excluded on purpose",
+				about:   "Events of bots, of excluded visitors and paths, and of browsers that ask not to be tracked.",
 				unit:    eventsPerSec,
 				queries: []q{{rate("millrace_ingest_events_total", `outcome=~"bot|excluded|declined"`, "outcome"), "{{outcome}}"}},
 			},
 			{
-				title: "Events refused for a caller's reason",
-				about: "By code: limits, quotas, keys, bad input.",
+				title: "Events rejected because of the caller",
+				about: "Events rejected because of limits, quotas, keys or invalid input, by error code.",
 				unit:  eventsPerSec,
 				queries: []q{
 					{rate("millrace_ingest_events_total", `outcome!~"accepted|bot|excluded|declined|SERVICE_UNAVAILABLE|DELIVERY_UNAVAILABLE|DEADLINE_EXCEEDED|BILLING_UNAVAILABLE|INTERNAL_SERVER_ERROR"`, "outcome"), "{{outcome}}"},
@@ -33,13 +34,13 @@ var tenants = board{
 			},
 			{
 				title:   "Bots",
-				about:   "By kind.",
+				about:   "Events of declared bots by kind.",
 				unit:    eventsPerSec,
 				queries: []q{{rate("millrace_ingest_events_bots_total", "", "kind"), "{{kind}}"}},
 			},
 			{
 				title: "Share of duplicates",
-				about: "Of the records that were committed: clients that send again.",
+				about: "Share of committed records that are duplicates, sent by clients that retry.",
 				unit:  share,
 				queries: []q{
 					{rate("millrace_sink_records_total", `outcome="duplicate"`, "") + " / " +
@@ -49,46 +50,47 @@ var tenants = board{
 		}},
 		{"Limits and quotas", []panel{
 			{
-				title:   "Refused by limits",
-				about:   "Requests answered 429, by family of routes and reason.",
+				title:   "Rate-limited requests",
+				about:   "Requests answered 429 by family of routes and reason.",
 				unit:    perSecond,
 				queries: []q{{rate("millrace_limits_refused_total", "", "family, reason"), "{{family}} {{reason}}"}},
 			},
 			{
 				title:   "Callers",
-				about:   "Callers of which the limiter remembers something.",
+				about:   "Callers with a request count in memory.",
 				unit:    count,
 				queries: []q{{"millrace_limits_callers", "{{instance}}"}},
 			},
 			{
 				title:   "Shared through Redis",
-				about:   "1 while processes limit together.",
+				about:   "1 while processes count requests together in Redis.",
 				unit:    yesNo,
 				queries: []q{{"min by (instance) (millrace_limits_shared)", "{{instance}}"}},
 			},
 			{
-				title:   "Admitted without the others",
-				about:   "Requests that a process admitted by itself because Redis did not answer: at most so many were too many.",
+				title: "Admitted without Redis",
+				about: "Requests admitted by one process alone because Redis did not answer. This bounds the requests beyond " +
+					"the limits.",
 				unit:    perSecond,
 				queries: []q{{rate("millrace_limits_local_total", "", "instance"), "{{instance}}"}},
 			},
 			{
-				title:   "Time of Redis",
-				about:   "Of one question about a request, failures included.",
+				title:   "Redis time",
+				about:   "Duration of one Redis call about a request, including failures.",
 				unit:    seconds,
 				queries: quantiles("millrace_limits_settle_duration_seconds", ""),
 			},
 			{
-				title:   "Quotas used up",
-				about:   "Organizations whose events of this month are used up.",
+				title:   "Quotas exceeded",
+				about:   "Organizations over their quota this month.",
 				unit:    count,
 				queries: []q{{"max(millrace_quota_organizations_exceeded)", "organizations"}},
 			},
 		}},
-		{"Fair turns", []panel{
+		{"Fairness", []panel{
 			{
-				title: "Refused for one owner's load",
-				about: "Edge: its share of memory. Query: its queue. Exports: too many at once.",
+				title: "Rejected because of one owner's load",
+				about: "Edge: the owner's share of memory. Query: the owner's queue. Exports: too many at the same time.",
 				unit:  perSecond,
 				queries: []q{
 					{rate("millrace_admission_refused_total", `reason="share"`, ""), "edge"},
@@ -97,15 +99,15 @@ var tenants = board{
 				},
 			},
 			{
-				title: "Counts not told",
-				about: "Events that no count of ingestion_health tells of, because too many owners were counted at a time. " +
-					"The events themselves are not affected.",
+				title: "Uncounted events",
+				about: "Events missing from ingestion_health because too many owners were counted at once. The events " +
+					"themselves are unaffected.",
 				unit:    eventsPerSec,
 				queries: []q{{rate("millrace_tally_uncounted_events_total", "", ""), "uncounted"}},
 			},
 			{
 				title: "Sign-ins",
-				about: "By result; refused ones came too soon after others.",
+				about: "Attempts to sign in by result. refused means that the attempt came too soon after others.",
 				unit:  perSecond,
 				queries: []q{
 					{rate("millrace_session_sign_ins_total", "", "result"), "{{result}}"},

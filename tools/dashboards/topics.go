@@ -2,11 +2,11 @@ package main
 
 var topics = board{
 	name: "topics", title: "Millrace / Topics",
-	about: "Kafka as the daemons see it: replicas, retention, and what goes in and out.",
+	about: "Kafka as the daemons see it: replicas, retention, and records produced and fetched.",
 	rows: []row{
 		{"Replicas", []panel{
 			{
-				title: "Brokers", about: "Brokers that the cluster names.", unit: count, kind: number,
+				title: "Brokers", about: "Brokers in the cluster metadata.", unit: count, kind: number,
 				queries: []q{{"max(millrace_kafka_brokers)", "brokers"}},
 			},
 			{
@@ -14,16 +14,16 @@ var topics = board{
 				queries: []q{{"max by (topic) (millrace_kafka_under_min_isr_partitions)", "{{topic}}"}},
 			},
 			{
-				title: "Under-replicated and leaderless", about: "Partitions that lack a replica, or have no leader.", unit: count,
+				title: "Under-replicated and leaderless", about: "Partitions that lack a replica or a leader.", unit: count,
 				warn: 1, queries: []q{
-					{"max by (topic) (millrace_kafka_under_replicated_partitions)", "{{topic}} lack a replica"},
-					{"max by (topic) (millrace_kafka_leaderless_partitions)", "{{topic}} no leader"},
+					{"max by (topic) (millrace_kafka_under_replicated_partitions)", "{{topic}} under-replicated"},
+					{"max by (topic) (millrace_kafka_leaderless_partitions)", "{{topic}} leaderless"},
 				},
 			},
 			{
-				title: "Settings that are not as they should be",
-				about: "Found in the settings of topics: breaks may lose what was acknowledged, refuses answers 503, weakens " +
-					"takes reserve away. millrace topics check names the command.",
+				title: "Topic defects",
+				about: "Wrong settings of topics. breaks can lose acknowledged records, refuses leads to 503, weakens removes " +
+					"reserve. millrace topics check prints the commands.",
 				unit: count,
 				warn: 1,
 				queries: []q{
@@ -34,10 +34,11 @@ var topics = board{
 		}},
 		{"Retention", []panel{
 			{
-				title: "Share of the retention that the lag has used",
-				about: "At 100 % records are removed that nobody has stored. Above 50 % it pages.",
-				unit:  share,
-				page:  0.5,
+				title: "Retention used by the lag",
+				about: "Share of the retention that the lag has used. At 100 % Kafka deletes records that are not stored. Above " +
+					"50 % this pages.",
+				unit: share,
+				page: 0.5,
 				queries: []q{
 					{
 						"max by (topic) (millrace_sink_lag_seconds) / on (topic) max by (topic) (millrace_kafka_topic_retention_seconds)",
@@ -46,12 +47,12 @@ var topics = board{
 				},
 			},
 			{
-				title: "Retention", about: "How long each topic keeps its records.", unit: seconds, kind: bars,
+				title: "Retention", about: "Retention of each topic.", unit: seconds, kind: bars,
 				queries: []q{{"max by (topic) (millrace_kafka_topic_retention_seconds)", "{{topic}}"}},
 			},
 			{
 				title:   "Records not stored",
-				about:   "Up to the end of the topic, in hand or not.",
+				about:   "Records up to the end of the topic that are not stored yet.",
 				unit:    count,
 				queries: []q{{"sum by (topic) (millrace_sink_lag_records)", "{{topic}}"}},
 			},
@@ -59,49 +60,53 @@ var topics = board{
 		{"Traffic", []panel{
 			{
 				title:   "Records produced",
-				about:   "By topic.",
+				about:   "Produced records by topic.",
 				unit:    eventsPerSec,
 				queries: []q{{rate("millrace_kafka_produce_records_total", "", "topic"), "{{topic}}"}},
 			},
 			{
 				title:   "Bytes produced",
-				about:   "Compressed, as they go over the wire.",
+				about:   "Produced bytes by topic, compressed as sent.",
 				unit:    bytesPerSec,
 				queries: []q{{rate("millrace_kafka_produce_compressed_bytes_total", "", "topic"), "{{topic}}"}},
 			},
-			{title: "Records a batch", about: "Larger batches cost brokers less.", unit: count, queries: []q{
-				{rate("millrace_kafka_produce_records_total", "", "topic") + " / " +
-					rate("millrace_kafka_produce_batches_total", "", "topic"), "{{topic}}"},
-			}},
+			{
+				title: "Records per batch",
+				about: "Records per produced batch. Larger batches cost brokers less.",
+				unit:  count, queries: []q{
+					{rate("millrace_kafka_produce_records_total", "", "topic") + " / " +
+						rate("millrace_kafka_produce_batches_total", "", "topic"), "{{topic}}"},
+				},
+			},
 			{
 				title:   "Records fetched",
-				about:   "By topic.",
+				about:   "Fetched records by topic.",
 				unit:    eventsPerSec,
 				queries: []q{{rate("millrace_kafka_fetch_records_total", "", "topic"), "{{topic}}"}},
 			},
 			{
 				title: "Request time by broker",
-				about: "p99 of all requests to a broker; fetches wait for records, so theirs are long.",
+				about: "p99 duration of all requests to a broker. Fetches are long because they wait for records.",
 				unit:  seconds,
 				queries: []q{
 					{`histogram_quantile(0.99, sum by (le, client, node_id) (rate(millrace_kafka_request_duration_e2e_seconds_bucket[$__rate_interval])))`, "{{client}} broker {{node_id}}"},
 				},
 			},
-			{title: "Connection errors", about: "By client and broker.", unit: perSecond, queries: []q{
+			{title: "Connection errors", about: "Connection errors by client and broker.", unit: perSecond, queries: []q{
 				{rate("millrace_kafka_connect_errors_total", "", "client, node_id"), "{{client}} broker {{node_id}} connect"},
 				{rate("millrace_kafka_read_errors_total", "", "client, node_id"), "{{client}} broker {{node_id}} read"},
 			}},
 		}},
-		{"Dead letters and changes", []panel{
+		{"Dead letters and change events", []panel{
 			{
 				title:   "Dead letters",
-				about:   "Records that cannot be stored, by reason.",
+				about:   "Unstorable records by reason.",
 				unit:    eventsPerSec,
 				queries: []q{{rate("millrace_sink_dead_letters_total", "", "reason"), "{{reason}}"}},
 			},
 			{
 				title: "Changes published",
-				about: "Changes of keys, websites and quotas, through control.v1.",
+				about: "Change events of keys, websites and quotas published to control.v1, and failures.",
 				unit:  perSecond,
 				queries: []q{
 					{rate("millrace_control_published_total", "", ""), "published"},
@@ -109,8 +114,8 @@ var topics = board{
 				},
 			},
 			{
-				title:   "Changes arrive",
-				about:   "1 on a process that follows control.v1.",
+				title:   "Change events arrive",
+				about:   "1 on a process that receives change events through control.v1.",
 				unit:    yesNo,
 				queries: []q{{"min by (instance) (millrace_control_following)", "{{instance}}"}},
 			},

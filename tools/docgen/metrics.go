@@ -32,14 +32,13 @@ func metricsPage(root string) (string, error) {
 		return "", err
 	}
 	d := newDocument("Metrics", "the declarations in the source")
-	d.paragraph("Each daemon serves its metrics at `/metrics` of the admin listener\n" +
-		"(`MILLRACE_ADMIN_LISTEN`). Beside those below there are those of the Go runtime\n" +
-		"(`go_…`) and of the process (`process_…`). Those of the HTTP hosts also carry the\n" +
-		"label `host`, those of Kafka clients the label `client`.")
+	d.paragraph("Each daemon serves its metrics at `/metrics` of the admin listener (`admin.listen`). It also\n" +
+		"exports the metrics of the Go runtime (`go_…`) and of the process (`process_…`). Metrics of\n" +
+		"the HTTP hosts also have the label `host`, those of Kafka clients the label `client`.")
 	d.heading("The service")
 	metricsTable(d, metrics)
 	d.heading("The Kafka client")
-	d.paragraph("Exported by the client library, for each client of a daemon.")
+	d.paragraph("The client library exports these for each Kafka client of a daemon. The texts are the library's.")
 	metricsTable(d, client)
 	return d.String(), nil
 }

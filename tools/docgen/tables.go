@@ -14,17 +14,17 @@ import (
 
 func configPage(string) (string, error) {
 	d := newDocument("Settings", "`internal/platform/config/settings.go`")
-	d.paragraph("Every daemon takes every setting and reads those that it needs, so that one file\n" +
-		"serves a whole deployment. A setting has one name in three spellings: `kafka.brokers`\n" +
-		"in a YAML file, `MILLRACE_KAFKA_BROKERS` in the environment, `--kafka.brokers` as a\n" +
-		"flag. Flags win over the environment, the environment over the file, the file over\n" +
-		"the defaults. A name that is not in this table is an error; the variables that\n" +
-		"Kubernetes adds for services (`MILLRACE_…_SERVICE_HOST`, `MILLRACE_…_PORT…`) are\n" +
-		"passed over.")
-	d.paragraph("Durations are written as `250ms`, `5s`, `1h`; lists as `a,b`, or as a list in YAML.\n" +
-		"Secrets are never printed. The file is named by `--config.file` or\n" +
-		"`MILLRACE_CONFIG_FILE`; `--config.check` prints `ok` or every problem;\n" +
-		"`--config.print` prints every value and where it came from.")
+	d.paragraph("Every daemon accepts every setting and reads the ones it needs, so one file serves a\n" +
+		"whole deployment. A setting has one name in three spellings: `kafka.brokers` in a YAML\n" +
+		"file, `MILLRACE_KAFKA_BROKERS` in the environment, `--kafka.brokers` as a flag. Flags\n" +
+		"override the environment, the environment overrides the file, and the file overrides\n" +
+		"the defaults. A name that is not in this table is an error. Daemons ignore the\n" +
+		"variables that Kubernetes adds for services (`MILLRACE_…_SERVICE_HOST`,\n" +
+		"`MILLRACE_…_PORT…`).")
+	d.paragraph("Write durations as `250ms`, `5s` or `1h`, and lists as `a,b` or as a YAML list. Name the\n" +
+		"file with `--config.file` or `MILLRACE_CONFIG_FILE`. `--config.check` prints `ok` or\n" +
+		"every problem; `--config.print` prints every value and its source. Secrets are never\n" +
+		"printed.")
 	section := ""
 	var rows [][]string
 	flush := func() {

@@ -28,32 +28,32 @@ const sending = `host="ingestion",route=~"/(track|batch|vitals|errors|engagement
 
 var objectives = []objective{
 	{
-		"acknowledgement_availability", "requests to the ingestion host that are not answered 5xx: 99.9 %", 0.001,
+		"acknowledgement_availability", "99.9 % of requests to the ingestion host are not answered 5xx", 0.001,
 		`(sum(rate(millrace_http_requests_total{host="ingestion",status=~"5.."}[%[1]s])) or vector(0))`,
 		`sum(rate(millrace_http_requests_total{host="ingestion"}[%[1]s]))`,
 	},
 	{
-		"acknowledgement_latency", "events that are acknowledged within " + ackWithin + " s: 99 %", 0.01,
+		"acknowledgement_latency", "99 % of events are acknowledged within " + ackWithin + " s", 0.01,
 		slower("millrace_http_request_duration_seconds", sending, ackWithin),
 		`sum(rate(millrace_http_request_duration_seconds_count{` + sending + `}[%[1]s]))`,
 	},
 	{
-		"freshness", "partitions, at any time, whose oldest event that is not stored came within " + seenWithin + " s: 99 %",
+		"freshness", "in 99 % of partitions, over time, the oldest unstored event is at most " + seenWithin + " s old",
 		0.01, "avg_over_time(millrace:stale_partitions:ratio[%[1]s])", "",
 	},
 	{
-		"end_to_end", "events of the probe that can be asked for within " + seenWithin + " s: 99 %", 0.01,
+		"end_to_end", "99 % of probe events are counted within " + seenWithin + " s", 0.01,
 		`(sum(rate(millrace_probe_attempts_total[%[1]s])) - sum(rate(millrace_probe_end_to_end_seconds_bucket{le=~"` +
 			seenWithin + `([.]0)?"}[%[1]s])))`,
 		"sum(rate(millrace_probe_attempts_total[%[1]s]))",
 	},
 	{
-		"query_availability", "requests to the query host that are not answered 5xx: 99.9 %", 0.001,
+		"query_availability", "99.9 % of requests to the query host are not answered 5xx", 0.001,
 		`(sum(rate(millrace_http_requests_total{host="query",status=~"5.."}[%[1]s])) or vector(0))`,
 		`sum(rate(millrace_http_requests_total{host="query"}[%[1]s]))`,
 	},
 	{
-		"query_latency", "queries that are answered within " + queryWithin + " s: 99 %", 0.01,
+		"query_latency", "99 % of queries are answered within " + queryWithin + " s", 0.01,
 		slower("millrace_http_request_duration_seconds", `host="query",route="/v1/query"`, queryWithin),
 		`sum(rate(millrace_http_request_duration_seconds_count{host="query",route="/v1/query"}[%[1]s]))`,
 	},
@@ -86,7 +86,7 @@ func span(d time.Duration) string {
 func render() string {
 	var b strings.Builder
 	b.WriteString(
-		"# Generated from the table in tools/rules by `make generate`. Do not edit.\n#\n# Objectives, over 30 days:\n")
+		"# Generated from the table in tools/rules by `make generate`. Do not edit.\n#\n# Objectives over 30 days:\n")
 	for _, o := range objectives {
 		fmt.Fprintf(&b, "#   %s: %s\n", o.name, o.about)
 	}

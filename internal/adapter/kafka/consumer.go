@@ -95,12 +95,12 @@ func NewConsumer(cfg config.Kafka, sinkCfg config.Sink, topics []string, deps Co
 		stopped: make(chan struct{}),
 		errs: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_kafka_fetch_errors_total",
-			Help: "Errors of partitions or of the group that a poll brought.",
+			Help: "Errors of partitions or of the consumer group returned by a poll.",
 		}),
 		moves: metrics.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_kafka_group_changes_total",
-			Help: "Changes of the consumer group as this member sees them: session (one began), assigned, revoked or lost " +
-				"(partitions came or went).",
+			Help: "Consumer group changes of this member. change is session (a session began), or assigned, revoked or lost " +
+				"(partitions).",
 		}, []string{"change"}),
 	}
 	c.fetcher.export(metrics)

@@ -24,21 +24,21 @@ func packedBytes(cfg config.Sink) int64 {
 func (f *fetcher) export(to promauto.Factory) {
 	to.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_kafka_fetched_packed_bytes",
-		Help: "Record batches, as brokers sent them, that wait to be unpacked.",
+		Help: "Bytes of fetched record batches that are not decompressed yet.",
 	}, func() float64 { return float64(f.count(&f.held)) })
 	to.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_kafka_fetched_packed_limit_bytes",
-		Help: "What millrace_kafka_fetched_packed_bytes may be, but for a batch of each broker.",
+		Help: "Limit of millrace_kafka_fetched_packed_bytes. One batch of each broker may exceed it.",
 	}, func() float64 { return float64(f.limit) })
 	to.NewCounterFunc(prometheus.CounterOpts{
 		Name: "millrace_kafka_fetched_dropped_bytes_total",
-		Help: "Bytes of paused partitions that were dropped to make room, and are fetched again.",
+		Help: "Fetched bytes of paused partitions that were dropped to free memory. They are fetched again.",
 	}, func() float64 { return float64(f.count(&f.dropped)) })
 }
 
 var unfetchedDesc = prometheus.NewDesc("millrace_kafka_unfetched_partitions",
-	"Partitions of a topic that this member of the group owns and could not fetch, or not even begin with, for ten "+
-		"seconds or longer: nothing of them is stored.", []string{"topic"}, nil)
+	"Partitions of a topic that this member owns and has failed to fetch for ten seconds or more. None of their records "+
+		"are stored.", []string{"topic"}, nil)
 
 // unfetched is a prometheus.Collector of the partitions that a consumer cannot fetch.
 type unfetched struct{ consumer *Consumer }

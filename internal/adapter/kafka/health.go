@@ -21,17 +21,18 @@ const healthEvery = 30 * time.Second
 
 var (
 	healthBrokers = prometheus.NewDesc("millrace_kafka_brokers",
-		"Brokers that the cluster names; none while none answers, and the others about topics are there only then.", nil, nil)
+		"Brokers in the cluster metadata. While no broker answers, this metric and the others about "+
+			"topics are absent.", nil, nil)
 	healthLabels     = []string{"topic"}
 	healthLeaderless = prometheus.NewDesc("millrace_kafka_leaderless_partitions",
-		"Partitions of a topic that nobody leads: nothing is written to them or read from them.", healthLabels, nil)
+		"Partitions of a topic without a leader. They can be neither written nor read.", healthLabels, nil)
 	healthUnderMinISR = prometheus.NewDesc("millrace_kafka_under_min_isr_partitions",
-		"Partitions of a topic with fewer replicas in step than min.insync.replicas: nothing is written to them.",
+		"Partitions of a topic with fewer in-sync replicas than min.insync.replicas. They cannot be written.",
 		healthLabels, nil)
 	healthUnderReplicated = prometheus.NewDesc("millrace_kafka_under_replicated_partitions",
-		"Partitions of a topic of which a replica is not in step.", healthLabels, nil)
+		"Partitions of a topic with an out-of-sync replica.", healthLabels, nil)
 	healthRetention = prometheus.NewDesc("millrace_kafka_topic_retention_seconds",
-		"How long a topic keeps its records (retention.ms); none for one that keeps them for good.", healthLabels, nil)
+		"Retention of a topic (retention.ms). Absent for a topic that keeps its records forever.", healthLabels, nil)
 )
 
 // topicHealth is how the partitions of a topic do.

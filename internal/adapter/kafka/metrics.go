@@ -22,24 +22,24 @@ func newProducerMetrics(reg prometheus.Registerer, client string, p *Producer) p
 	f := promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"client": client}, reg))
 	failures := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_kafka_publish_failures_total",
-		Help: "Publications not confirmed; reason is buffer_full (nothing was sent), deadline or broker.",
+		Help: "Unconfirmed publications. reason is buffer_full (nothing was sent), deadline or broker.",
 	}, []string{"reason"})
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_kafka_publish_buffered_bytes",
-		Help: "Memory held by records that brokers have not acknowledged.",
+		Help: "Memory of the records that brokers have not acknowledged yet.",
 	}, func() float64 { return float64(p.buffered.Load()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_kafka_publish_buffer_limit_bytes",
-		Help: "Limit of millrace_kafka_publish_buffered_bytes; beyond it requests are refused.",
+		Help: "Limit of millrace_kafka_publish_buffered_bytes. Requests are rejected beyond it.",
 	}, func() float64 { return float64(p.max) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_kafka_up",
-		Help: "1 while a broker answers; 0 before the first answer, and once nothing but failures came for 5 s.",
+		Help: "1 while a broker answers. 0 before the first response and after 5 s of failures only.",
 	}, p.reach.up)
 	return producerMetrics{
 		ackSeconds: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "millrace_kafka_ack_duration_seconds",
-			Help:    "Time from handing a request's records over to the last acknowledgement, successes only.",
+			Help:    "Time from publishing the records of a request to the last acknowledgement, without failures.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15), // 0.5 ms to 8 s
 		}),
 		rejected: failures.WithLabelValues("buffer_full"),
@@ -47,12 +47,12 @@ func newProducerMetrics(reg prometheus.Registerer, client string, p *Producer) p
 		failed:   failures.WithLabelValues("broker"),
 		lateAcks: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_kafka_late_acks_total",
-			Help: "Records acknowledged after their request had been answered 503.",
+			Help: "Records acknowledged after their request was answered 503.",
 		}),
 		errors: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_kafka_produce_errors_total",
-			Help: "Records given up, by the broker's error code such as MESSAGE_TOO_LARGE; timeout for those that were tried " +
-				"again until their time was over, whatever brokers said, other for those that no broker refused.",
+			Help: "Records that the producer gave up, by the broker's error code, such as MESSAGE_TOO_LARGE. code is timeout " +
+				"for records retried until their deadline, and other for errors that no broker reported.",
 		}, []string{"code"}),
 	}
 }

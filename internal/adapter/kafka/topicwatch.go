@@ -28,10 +28,10 @@ var ErrUnsafeTopics = errors.New("topics that may lose what was acknowledged")
 
 var (
 	defectDesc = prometheus.NewDesc("millrace_kafka_topic_defects",
-		"1 for a setting of a topic that is not as it should be; severity is breaks, refuses or weakens.",
+		"1 for each wrong setting of a topic. severity is breaks, refuses or weakens.",
 		[]string{"topic", "setting", "severity"}, nil)
 	uncheckedDesc = prometheus.NewDesc("millrace_kafka_topics_unchecked",
-		"Topics whose settings the process could not read at its latest look; all of them where no broker answered.",
+		"Topics whose settings could not be read at the latest check; all of them if no broker answered.",
 		nil, nil)
 )
 

@@ -109,10 +109,10 @@ func TestATopicThatBreaksThePromiseIsRejectedUntilItIsMadeGood(t *testing.T) {
 		}
 	}
 	if err := testutil.GatherAndCompare(w.reg, strings.NewReader(`
-# HELP millrace_kafka_topic_defects 1 for a setting of a topic that is not as it should be; severity is breaks, refuses or weakens.
+# HELP millrace_kafka_topic_defects 1 for each wrong setting of a topic. severity is breaks, refuses or weakens.
 # TYPE millrace_kafka_topic_defects gauge
 millrace_kafka_topic_defects{client="test",setting="min.insync.replicas",severity="breaks",topic="events.v1"} 1
-# HELP millrace_kafka_topics_unchecked Topics whose settings the process could not read at its latest look; all of them where no broker answered.
+# HELP millrace_kafka_topics_unchecked Topics whose settings could not be read at the latest check; all of them if no broker answered.
 # TYPE millrace_kafka_topics_unchecked gauge
 millrace_kafka_topics_unchecked{client="test"} 0
 `)); err != nil {
@@ -206,7 +206,7 @@ func TestALookThatFailsLeavesWhatWasKnown(t *testing.T) {
 		}
 	}
 	if err := testutil.GatherAndCompare(good.reg, strings.NewReader(fmt.Sprintf(`
-# HELP millrace_kafka_topics_unchecked Topics whose settings the process could not read at its latest look; all of them where no broker answered.
+# HELP millrace_kafka_topics_unchecked Topics whose settings could not be read at the latest check; all of them if no broker answered.
 # TYPE millrace_kafka_topics_unchecked gauge
 millrace_kafka_topics_unchecked{client="test"} %d
 `, len(Topics)))); err != nil {

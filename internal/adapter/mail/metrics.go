@@ -18,8 +18,8 @@ type metrics struct{ mails *prometheus.CounterVec }
 func newMetrics(reg prometheus.Registerer) metrics {
 	m := metrics{promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_mail_mails_total",
-		Help: "Mails by what became of them: sent, refused by the mail server, or dropped because it was away for too " +
-			"long or too many waited.",
+		Help: "Mails by result: sent, refused (rejected by the mail server) or dropped (the mail server was down for too " +
+			"long, or too many mails waited).",
 	}, []string{"result"})}
 	for _, result := range []string{resultSent, resultRejected, resultDropped} {
 		m.mails.WithLabelValues(result)

@@ -18,14 +18,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	evaluated := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_flag_evaluations_total",
-		Help: "Flags evaluated for callers of the public routes, by outcome: target, rule, segment (a rule that asks for " +
-			"one), rollout, rollout_miss, split, default, prerequisite_failed, off (told as not found), not_found (no " +
-			"such flag, or none that the caller may see).",
+		Help: "Flags evaluated for the public routes. outcome is target, rule, segment (a rule that uses a segment), " +
+			"rollout, rollout_miss, split, default, prerequisite_failed, off (answered as not found) or not_found (no such " +
+			"flag, or not visible to the caller).",
 	}, []string{"outcome"})
 	m := &metrics{failed: f.NewCounter(prometheus.CounterOpts{
 		Name: "millrace_flag_evaluation_errors_total",
-		Help: "Requests of the public routes that were answered 500 because evaluating flags failed: a fault of this " +
-			"program, told in the log.",
+		Help: "Requests to the public flag routes answered 500 because evaluation failed. Each one is a bug, and the log " +
+			"has its cause.",
 	})}
 	for o := range notFound {
 		m.evaluated[o] = evaluated.WithLabelValues(flageval.Reason(o).String())

@@ -51,20 +51,19 @@ func newStreams(most int, reg prometheus.Registerer) *streams {
 	s := &streams{most: cmp.Or(most, MaxStreams), from: make(map[viewing]int)}
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_flag_streams", Help: "Open streams of changes of feature flags.",
+		Name: "millrace_flag_streams", Help: "Open streams of flag changes.",
 	}, func() float64 { return float64(s.open()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_flag_streams_limit", Help: "Limit of millrace_flag_streams; one more is refused.",
+		Name: "millrace_flag_streams_limit", Help: "Limit of millrace_flag_streams. The host rejects further streams.",
 	}, func() float64 { return float64(s.most) })
 	rejected := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_flag_streams_refused_total",
-		Help: "Streams of changes of feature flags that were refused: as there are too many (process), " +
-			"or too many of a website and an address (address).",
+		Help: "Rejected streams of flag changes. reason is process (too many in the process) or address (too many of one " +
+			"website and address).",
 	}, []string{"reason"})
 	events := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_flag_stream_events_total",
-		Help: "Events sent on streams of changes of feature flags; reason is change (somebody changed what is seen) " +
-			"or time (a schedule or a ramp).",
+		Help: "Events sent on streams of flag changes. reason is change (an edit) or time (a schedule or a ramp).",
 	}, []string{"reason"})
 	s.rejectedAll, s.rejectedFrom = rejected.WithLabelValues("process"), rejected.WithLabelValues("address")
 	s.changes, s.times = events.WithLabelValues("change"), events.WithLabelValues("time")

@@ -539,7 +539,7 @@ func TestRequestsAreCountedByRoutePattern(t *testing.T) {
 	do(t, app, "GET", "/things/2", nil, "")
 	do(t, app, "GET", "/nowhere/3", nil, "")
 	const want = `
-# HELP millrace_http_requests_total Answered requests by route pattern, method and status; route is unmatched where none took the request.
+# HELP millrace_http_requests_total Completed requests by route pattern, method and status. route is unmatched for a request that matches no route.
 # TYPE millrace_http_requests_total counter
 millrace_http_requests_total{host="query",method="",route="unmatched",status="404"} 1
 millrace_http_requests_total{host="query",method="GET",route="/things/:id",status="200"} 2
@@ -564,7 +564,7 @@ func TestBytesOfBodiesAreCountedAsTheyWereSentByRoute(t *testing.T) {
 	do(t, app, "POST", "/read", nil, "")
 	do(t, app, "POST", "/unread", nil, "thrown away")
 	want := fmt.Sprintf(`
-# HELP millrace_http_body_bytes_total Bytes of request bodies as they were sent, compressed ones before decompression, by route pattern; what was thrown away unread is not counted.
+# HELP millrace_http_body_bytes_total Bytes of request bodies as sent, before decompression, by route pattern. Bodies discarded unread are not counted.
 # TYPE millrace_http_body_bytes_total counter
 millrace_http_body_bytes_total{host="ingestion",route="/read"} %d
 millrace_http_body_bytes_total{host="ingestion",route="/unread"} 0

@@ -33,21 +33,22 @@ func newMetrics(reg prometheus.Registerer, k *kit) *metrics {
 	m := &metrics{
 		requests: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_http_requests_total",
-			Help: "Answered requests by route pattern, method and status; route is unmatched where none took the request.",
+			Help: "Completed requests by route pattern, method and status. route is unmatched for a request that matches no " +
+				"route.",
 		}, []string{"route", "method", "status"}),
 		seconds: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "millrace_http_request_duration_seconds",
-			Help:    "Time from a request's header to its answer being ready, by route pattern.",
+			Help:    "Time from the header of a request until its response is ready, by route pattern.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15), // 0.5 ms to 8 s
 		}, []string{"route"}),
 		bytes: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_http_body_bytes_total",
-			Help: "Bytes of request bodies as they were sent, compressed ones before decompression, by route pattern; what " +
-				"was thrown away unread is not counted.",
+			Help: "Bytes of request bodies as sent, before decompression, by route pattern. Bodies discarded unread are not " +
+				"counted.",
 		}, []string{"route"}),
 		inFlight: f.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "millrace_http_requests_in_flight",
-			Help: "Requests being served.",
+			Help: "Requests in flight.",
 		}, func() float64 { return float64(k.inFlight.Load()) }),
 	}
 	m.conns(f, k)
@@ -132,10 +133,9 @@ func (m *metrics) reject(why rejection) { m.rejected[why].Inc() }
 func (m *metrics) conns(f promauto.Factory, k *kit) {
 	rejected := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_http_turned_away_total",
-		Help: "Connections closed or requests refused before anything was done: more connections than allowed, at all " +
-			"(connections) or from one address (address), more requests than the max_in_flight of its settings (in_flight), a " +
-			"header or body that came too slowly (slow_header, slow_body), or a header that is too long (long_header); or " +
-			"connections without a request of the address with most, for one of another address (made_room).",
+		Help: "Connections closed and requests rejected before any work. reason is connections or address (too many open " +
+			"connections, in total or of one address), in_flight (more requests than max_in_flight), slow_header, slow_body, " +
+			"long_header, or made_room (a waiting connection closed in favor of another address).",
 	}, []string{"reason"})
 	for r := range rejections {
 		m.rejected[r] = rejected.WithLabelValues(r.String())
@@ -164,14 +164,14 @@ func (c cut) String() string { return [cuts]string{"failed", "gone", "stop", "de
 func (m *metrics) streams(f promauto.Factory, k *kit) {
 	cut := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_http_streams_cut_total",
-		Help: "Streamed answers that ended in the middle: what they are made of failed (failed), their client went away " +
-			"or stopped reading (gone), the host stopped (stop), or they took too long (deadline).",
+		Help: "Streamed responses that ended early. reason is failed (their source failed), gone (the client left or " +
+			"stopped reading), stop (the host stopped) or deadline.",
 	}, []string{"reason"})
 	for c := range cuts {
 		m.cut[c] = cut.WithLabelValues(c.String())
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_http_streams",
-		Help: "Answers that are being written while they are made.",
+		Help: "Streamed responses in progress.",
 	}, func() float64 { return float64(k.streams.open()) })
 }

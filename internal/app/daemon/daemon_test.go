@@ -68,9 +68,9 @@ func TestMainTellsEachProblemOnOneLine(t *testing.T) {
 			idle,
 			[]string{
 				"sink: unknown flag --log.levl; did you mean --log.level?",
-				`sink: --sink.window: "1" is no duration such as 250ms, 5s or 1h`,
-				"sink: kafka.brokers: must be set, as MILLRACE_KAFKA_BROKERS or --kafka.brokers",
-				"sink: clickhouse.addr: must be set, as MILLRACE_CLICKHOUSE_ADDR or --clickhouse.addr",
+				`sink: --sink.window: "1" must be a duration such as 250ms, 5s or 1h`,
+				"sink: kafka.brokers: must be set with MILLRACE_KAFKA_BROKERS or --kafka.brokers",
+				"sink: clickhouse.addr: must be set with MILLRACE_CLICKHOUSE_ADDR or --clickhouse.addr",
 			},
 		},
 		"parts cannot be built": {

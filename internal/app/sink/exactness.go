@@ -44,8 +44,8 @@ func newExactness(
 	e := &exactness{cfg: cfg, check: check, log: t.Log, found: map[string]error{}}
 	t.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_inexact",
-		Help: "1 while ClickHouse is not set up to store every event exactly once, as of the latest look at each address " +
-			"that was possible.",
+		Help: "1 while the ClickHouse configuration does not guarantee that every event is stored exactly once, as of the " +
+			"latest check of each address.",
 	}, e.inexact))
 	return e
 }

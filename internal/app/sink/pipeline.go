@@ -141,12 +141,12 @@ func (l pipeline) build(
 	inserter.Bound(sendable(cfg.MaxMemory))
 	metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "millrace_sink_known_inserts_total",
-		Help: "Acknowledged inserts whose token ClickHouse knew, in the table or in a rollup: it did not store them again " +
-			"there.",
+		Help: "Acknowledged inserts whose token ClickHouse already knew, in the table or in a rollup. ClickHouse did not " +
+			"store them there again.",
 	}, func() float64 { return float64(inserter.Known()) }), prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "millrace_sink_lost_inserts_total",
-		Help: "Inserts whose token ClickHouse knew without having their rows, as after it was killed between the two: they " +
-			"were sent again under another token, and their days are listed as dirty.",
+		Help: "Inserts whose token ClickHouse knew without having their rows, as after a kill between the two. The sink " +
+			"sends them again under another token and lists their days as dirty.",
 	}, func() float64 { return float64(inserter.Lost()) }))
 	deps := sink.Deps{
 		Log: log, Metrics: metrics, Tracer: t.Tracer, Source: consumer, Reader: consumer, Inserter: inserter,
@@ -185,7 +185,8 @@ func newPacer(cfg config.Sink, server pressed, reg prometheus.Registerer) *pacer
 		limit:  rate.NewLimiter(rate.Limit(cfg.Backfill.Rate), max(cfg.Backfill.Rate, cfg.MaxRows)),
 		server: server, maxParts: cfg.Backfill.MaxParts,
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "millrace_sink_throttled", Help: "1 while the lane waits for merges: sink.backfill.max_parts is reached.",
+			Name: "millrace_sink_throttled", Help: "1 while the lane waits for merges because sink.backfill.max_parts is " +
+				"reached.",
 		}),
 	}
 	reg.MustRegister(p.waiting)

@@ -16,11 +16,11 @@ func newMetrics(reg prometheus.Registerer) metrics {
 	return metrics{
 		failures: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_enrich_geo_failures_total",
-			Help: "New versions of geo files that could not be read, so that the ones before them stayed in use.",
+			Help: "New versions of geo files that could not be read. The previous version stays in use.",
 		}),
 		built: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "millrace_enrich_geo_built_timestamp_seconds",
-			Help: "When the geo file in use was made, in Unix seconds, as it says itself; path is the file's.",
+			Help: "Build time of the geo file in use, in Unix seconds, as recorded in the file. path is the path of the file.",
 		}, []string{"path"}),
 	}
 }

@@ -24,33 +24,31 @@ func newMetrics(reg prometheus.Registerer) metrics {
 	m := metrics{
 		received: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_ingest_events_received_total",
-			Help: "Events of the requests that ended, by route: those of millrace_ingest_events_total, all outcomes " +
-				"together. A request that was refused before its events could be counted is one.",
+			Help: "Events of completed requests by route, equal to the sum of millrace_ingest_events_total over all outcomes. " +
+				"A request rejected before its events were counted counts as one.",
 		}, []string{"route"}),
 		ended: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_ingest_events_total",
-			Help: "What became of the events that were received, each in one outcome, by route: accepted (acknowledged by " +
-				"Kafka, duplicates included), bot, excluded, declined (the browser asks not to be tracked), or the code with " +
-				"which it or its request was refused.",
+			Help: "Received events by route and outcome. outcome is accepted (acknowledged by Kafka, duplicates included), " +
+				"bot, excluded, declined (the browser asks not to be tracked), or the error code of the event or its request.",
 		}, []string{"route", "outcome"}),
 		routes: map[string]*funnel{},
 		unconfirmed: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_ingest_events_unconfirmed_total",
-			Help: "Events that may be stored although their request was refused with DELIVERY_UNAVAILABLE, because not every " +
-				"acknowledgement arrived in time.",
+			Help: "Events of requests answered DELIVERY_UNAVAILABLE that may be stored anyway, because an acknowledgement was " +
+				"late.",
 		}),
 		bots: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_ingest_events_bots_total",
-			Help: "Events of programs that say what they are, answered 204 and not stored, by kind.",
+			Help: "Events of declared bots by kind. They are answered 204 and not stored.",
 		}, []string{"kind"}),
 		renamed: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_ingest_events_renamed_total",
-			Help: "Events and errors stored under the name (other), because their website had more names that day than " +
-				"ingest.max_names.",
+			Help: "Events and errors stored under the name (other) because their website exceeded ingest.max_names that day.",
 		}),
 		rejected: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_ingest_requests_refused_total",
-			Help: "Requests refused, by the step that refused them and the code of the answer.",
+			Help: "Rejected requests by the step that rejected them and the error code of the response.",
 		}, []string{"step", "code"}),
 	}
 	for _, r := range []*Route{Track, Page, Batch, Vitals, Errors, Engagement, Identify, PixelPage} {

@@ -27,33 +27,32 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	m := &metrics{
 		gaps: counter("millrace_reconciler_gaps_total",
-			"Runs of committed offsets found in no entry of the ledger; again after a restart."),
+			"Ranges of committed offsets found without an entry in the ledger. A restart counts them again."),
 		overlaps: counter("millrace_reconciler_overlaps_total",
-			"Entries of the ledger found to cover offsets that one before them covers."),
+			"Ledger entries that cover offsets of an earlier entry."),
 		miscounts: counter("millrace_reconciler_miscounts_total",
-			"Entries of the ledger whose counts do not add up to their length."),
+			"Ledger entries whose counts do not add up to their length."),
 		lost: counter("millrace_reconciler_lost_offsets_total",
-			"Offsets that were gone from the topic before they were stored."),
+			"Offsets that disappeared from the topic before they were stored."),
 		gapOffsets: gauge("millrace_reconciler_gap_offsets",
-			"Committed offsets that are in no entry of the ledger now, of the partitions owned."),
+			"Committed offsets of the owned partitions without an entry in the ledger, at present."),
 		behind: gauge("millrace_reconciler_behind_offsets",
-			"Committed offsets whose entries were not checked yet, of the partitions owned."),
-		waiting: gauge("millrace_reconciler_pairs_waiting", "Owners' days that wait to be compared with their "+
-			"rollups; beyond 200000 the others are noted later."),
-		overdue: gauge("millrace_reconciler_pairs_overdue", "Owners' days whose turn it was in the latest round and "+
-			"that it did not get to; more of them than sink.reconcile_pairs, round after round, are looked at later than "+
-			"promised."),
+			"Committed offsets of the owned partitions whose ledger entries are not checked yet."),
+		waiting: gauge("millrace_reconciler_pairs_waiting", "Days of owners that wait to be compared with their rollups. "+
+			"At 200000 the reconciler lists further days later."),
+		overdue: gauge("millrace_reconciler_pairs_overdue", "Days of owners that were due in the latest round and not "+
+			"reached. If they exceed sink.reconcile_pairs in every round, days are compared late."),
 		dirty: gauge("millrace_reconciler_dirty_days",
-			"Owners' days whose rollups differ from the base, in the whole list."),
+			"Days of owners whose rollups differ from the base, over the whole list."),
 		rate: gauge("millrace_sink_inserts_per_second",
-			"Inserts a second over the last 10 minutes, by all sinks and for all topics."),
+			"Inserts per second over the last 10 minutes, by all sinks and for all topics."),
 		horizon: gauge("millrace_sink_token_horizon_seconds",
-			"How long the tables remember an insert token at that rate."),
-		success: gauge("millrace_reconciler_last_success_timestamp_seconds", "When a round of the reconciler last "+
-			"ended without an error, in Unix seconds; that of the start before the first one."),
+			"Time for which the tables remember an insert token at the rate of millrace_sink_inserts_per_second."),
+		success: gauge("millrace_reconciler_last_success_timestamp_seconds", "Time of the last successful reconciler "+
+			"round, in Unix seconds; the start of the process before the first one."),
 		rounds: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_reconciler_rounds_total",
-			Help: "Rounds of the reconciler, by outcome: done or failed.",
+			Help: "Reconciler rounds by outcome: done or failed.",
 		}, []string{"outcome"}),
 	}
 	m.horizon.Set(math.Inf(1)) // until it is measured: nothing was forgotten yet

@@ -28,11 +28,11 @@ func newMetrics(
 	f := promauto.With(reg)
 	f.NewGauge(prometheus.GaugeOpts{
 		Name: "millrace_probe_interval_seconds",
-		Help: "How often an event is sent, probe.interval; the alerts on the probe wait for longer than that.",
+		Help: "Interval of the probe (probe.interval). The alerts on the probe wait for longer than that.",
 	}).Set(interval.Seconds())
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_probe_active",
-		Help: "1 on the process that probes; one process of all does, while probe.interval is not 0.",
+		Help: "1 on the one process that runs the probe while probe.interval is not 0.",
 	}, func() float64 {
 		if held() {
 			return 1
@@ -41,24 +41,25 @@ func newMetrics(
 	})
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_probe_end_to_end_last_seconds",
-		Help: "How long the last event took from being sent to being counted, or how long the one that is under way has " +
-			"been waited for, whichever is more; 0 on a process that does not probe.",
+		Help: "Time from sending the last probe event until a query counted it, or the wait for the current one if that is " +
+			"longer. 0 on a process that does not run the probe.",
 	}, func() float64 { return last().Seconds() })
 	m := metrics{
 		attempts: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_probe_attempts_total",
-			Help: "Probes by outcome: seen, not_seen (accepted, and not counted within two minutes), not_sent (the edge did " +
-				"not take it), not_asked (the query host did not answer) or no_account (the metadata store did not).",
+			Help: "Probes by outcome: seen, not_seen (accepted but not counted within two minutes), not_sent (the edge did " +
+				"not accept the event), not_asked (the query host did not answer) or no_account (the metadata store did not " +
+				"answer).",
 		}, []string{"outcome"}),
 		seconds: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "millrace_probe_end_to_end_seconds",
-			Help:    "Time from sending an event to seeing it counted.",
+			Help:    "Time from sending a probe event until a query counts it.",
 			Buckets: []float64{0.5, 1, 2, 5, 10, 20, 30, 60, 120},
 		}),
 		success: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_probe_last_success_timestamp_seconds",
-			Help: "When an event of the probe was last seen, in Unix seconds; before the first one when this process began to " +
-				"probe, and 0 on one that never did.",
+			Help: "Time of the last successful probe, in Unix seconds. Before the first one it is the time at which this " +
+				"process took over the probe; 0 on a process that never ran it.",
 		}),
 	}
 	for _, outcome := range []string{seen, noAccount, notAsked, notSent, notSeen} {

@@ -32,25 +32,25 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 	m := &metrics{
 		records: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_sink_records_total",
-			Help: "Records whose offset was committed, by outcome: stored, duplicate, dead_letter, or erased, which are of " +
-				"websites or visitors that were erased.",
+			Help: "Records with a committed offset by outcome: stored, duplicate, dead_letter or erased (of an erased website " +
+				"or visitor).",
 		}, []string{"outcome"}),
 		deadLetters: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_sink_dead_letters_total",
-			Help: "Records that cannot be stored, by reason, acknowledged by their dead letter topic.",
+			Help: "Unstorable records by reason, acknowledged by their dead letter topic.",
 		}, []string{"reason"}),
 		ranges: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_sink_ranges_total",
-			Help: "Offset ranges stored and committed, by outcome: new, or replayed from a plan that was found.",
+			Help: "Offset ranges stored and committed, by outcome: new or replayed (from an existing plan).",
 		}, []string{"outcome"}),
 		rebuildSecs: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "millrace_sink_window_rebuild_seconds",
-			Help:    "Time to read the window of a partition that was taken over.",
+			Help:    "Duration of rebuilding the window of a partition that the sink took over.",
 			Buckets: prometheus.ExponentialBuckets(0.01, 4, 9), // 10 ms to 11 min
 		}),
 		rebuildRecs: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_sink_window_rebuild_records_total",
-			Help: "Records whose headers were read for windows.",
+			Help: "Records whose headers were read to rebuild windows.",
 		}),
 		insertRows: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "millrace_sink_insert_rows",
@@ -59,28 +59,28 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 		}),
 		insertSeconds: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "millrace_sink_insert_duration_seconds",
-			Help:    "Time from sending a block to its acknowledgement, successes only.",
+			Help:    "Time from sending a block to its acknowledgement, without failures.",
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 13), // 5 ms to 20 s
 		}),
 		commitSeconds: f.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "millrace_sink_commit_duration_seconds",
-			Help: "Time until the group has taken a plan, for which an insert waits, or the offset after it (step plan or " +
-				"commit), with all its attempts; or until the sink gave up, as a partition that is fenced.",
+			Help: "Duration of a plan commit or an offset commit (step plan or commit), including retries. An insert waits " +
+				"for its plan. A commit that the sink gave up, as for a fenced partition, counts too.",
 			// With a bound at 2 s: the most that an insert is to wait while members come and go.
 			Buckets: []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30},
 		}, []string{"step"}),
 		retries: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_sink_retries_total",
-			Help: "Failed attempts that are made again, by step (restore, rebuild, plan, tombstones, dead_letter, insert, " +
-				"probe, fetch, ledger, commit) and class of the error.",
+			Help: "Failed attempts that are retried, by step (restore, rebuild, plan, tombstones, dead_letter, insert, probe, " +
+				"fetch, ledger, commit) and class of the error.",
 		}, []string{"step", "class"}),
 		missed: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_sink_missed_total",
-			Help: "Partitions read again because the log had records that were not delivered; none of them was skipped.",
+			Help: "Partitions read again because a fetch left out records of the log. No record was skipped.",
 		}),
 		fenced: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_sink_fenced_total",
-			Help: "Partitions dropped because the group did not accept a commit of their session.",
+			Help: "Partitions dropped because the group rejected a commit of their session.",
 		}),
 	}
 	for _, k := range deadletter.Reasons {
@@ -90,19 +90,20 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 		Name: "millrace_sink_memory_bytes", Help: "Bytes of records in hand.",
 	}, func() float64 { return float64(s.budget.InUse()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_sink_memory_limit_bytes", Help: "Bytes of records in hand at which nothing more is fetched.",
+		Name: "millrace_sink_memory_limit_bytes", Help: "Limit of millrace_sink_memory_bytes. The sink stops fetching at " +
+			"it.",
 	}, func() float64 { return float64(s.budget.Limit()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_wait_seconds",
-		Help: "How long a record waits for others at most: sink.max_wait, or longer to keep to sink.max_inserts.",
+		Help: "Longest time that a record waits for others: sink.max_wait, or longer to stay below sink.max_inserts.",
 	}, func() float64 { return s.triggers.Patience().Seconds() })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_sink_window_horizon_seconds", Help: "How long event ids are to be remembered (sink.window).",
+		Name: "millrace_sink_window_horizon_seconds", Help: "Time for which event ids should be remembered (sink.window).",
 	}, func() float64 { return s.cfg.Window.Seconds() })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_window_limit_bytes",
-		Help: "Memory that the remembered event ids of all partitions may take (sink.window_memory); the newest 5 " +
-			"minutes of each stay beyond it.",
+		Help: "Memory limit of the event ids of all partitions (sink.window_memory). The newest 5 minutes of each " +
+			"partition may exceed it.",
 	}, func() float64 { return float64(s.cfg.WindowMemory) })
 	reg.MustRegister(partitions{s})
 	return m
@@ -142,36 +143,38 @@ var (
 	// What is told of each partition; the lag comes first, for it is what everybody
 	// looks at.
 	lagDesc = prometheus.NewDesc("millrace_sink_lag_seconds",
-		"Age of the oldest record that is not stored and committed, from its receipt; 0 when there is none. Where brokers "+
-			"do not tell whether there is one, the time since they last told.", labels, nil)
+		"Age, from its receipt, of the oldest record that is not yet stored and committed; 0 without one. While the "+
+			"brokers do not report the end of the partition, the time since their last report.", labels, nil)
 	lagRecordsDesc = prometheus.NewDesc("millrace_sink_lag_records",
-		"Records up to the end of the partition that are not stored and committed, in hand or not, as of the latest fetch, "+
-			"or of the look each 30 s; not there while brokers do not tell where it ends.", labels, nil)
+		"Records up to the end of the partition that are not yet stored and committed, as of the latest fetch or the check "+
+			"every 30 s. Absent while the brokers do not report the end.", labels, nil)
 	planDesc = prometheus.NewDesc("millrace_sink_plan_age_seconds",
-		"How long the range in flight has been planned; 0 when none is.", labels, nil)
+		"Time since the range in flight was planned; 0 without one.", labels, nil)
 	pausedDesc = prometheus.NewDesc("millrace_sink_paused",
-		"1 while fetching a partition is paused: its next range is complete, others are fetched first, or it is halted.",
+		"1 while fetching a partition is paused: its next range is complete, other partitions go first, or the partition "+
+			"is halted.",
 		labels, nil)
 	keysDesc = prometheus.NewDesc("millrace_sink_window_keys",
 		"Event ids remembered.", labels, nil)
 	bytesDesc = prometheus.NewDesc("millrace_sink_window_bytes",
 		"Memory of the remembered event ids.", labels, nil)
 	coverageDesc = prometheus.NewDesc("millrace_sink_window_coverage_seconds",
-		"How far back in record time all event ids are remembered: the horizon, or less where keys had to go early.", labels,
+		"Time span, by receive time, for which all event ids are remembered. It is below the horizon if memory forced ids "+
+			"out early.", labels,
 		nil)
 	clampedDesc = prometheus.NewDesc("millrace_sink_window_clamped_total",
-		"Times that a window did not follow its newest records, because the clock of an edge is ahead.", labels, nil)
+		"Times that a window did not advance to its newest records because the clock of an edge is ahead.", labels, nil)
 	earlyDesc = prometheus.NewDesc("millrace_sink_window_forgotten_early_total",
-		"Buckets of event ids, five minutes each, that were forgotten before the horizon was over, for want of memory.",
+		"Five-minute buckets of event ids forgotten before the horizon for lack of memory.",
 		labels, nil)
 	restoringDesc = prometheus.NewDesc("millrace_sink_restoring",
-		"1 while a partition is being taken over: plan and window are read.", labels, nil)
+		"1 while the sink takes over a partition and reads its plan and window.", labels, nil)
 	haltedDesc = prometheus.NewDesc("millrace_sink_halted",
-		"1 for a partition that is halted until somebody does something about it, by reason.",
+		"1 for each halted partition, by reason. The partition stays halted until an operator resolves the reason.",
 		[]string{"topic", "partition", "reason"}, nil)
 	shareDesc = prometheus.NewDesc("millrace_sink_owner_share",
-		"Share of the stored records of the last minute that belongs to one of the ten largest websites, by rank; the log "+
-			"names one that brings more than half.", []string{"rank"}, nil)
+		"Share of the records stored in the last minute for each of the ten largest websites, by rank. The log names a "+
+			"website with more than half.", []string{"rank"}, nil)
 )
 
 // partitions collects what is told of each partition owned now.

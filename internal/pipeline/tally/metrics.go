@@ -16,22 +16,21 @@ func newMetrics(reg prometheus.Registerer, t *Tally) metrics {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_tally_waiting_counts",
-		Help: "Counts per owner, minute and outcome that ingestion.v1 has not acknowledged yet, besides those of the " +
-			"current minute.",
+		Help: "Counts per owner, minute and outcome of past minutes that ingestion.v1 has not acknowledged yet.",
 	}, func() float64 { return float64(t.waiting.Load()) })
 	return metrics{
 		published: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_tally_published_counts_total",
-			Help: "Counts per owner, minute and outcome acknowledged by ingestion.v1.",
+			Help: "Counts per owner, minute and outcome that ingestion.v1 acknowledged.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_tally_publish_failures_total",
-			Help: "Attempts to publish counts that failed; they wait and are tried again.",
+			Help: "Failed attempts to publish tallies. They stay in memory and are retried.",
 		}),
 		uncounted: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_tally_uncounted_events_total",
-			Help: "Events that no count tells of, because too many owners were counted at a time or the last counts could " +
-				"not be published. The events themselves are not affected.",
+			Help: "Events missing from the tallies, because too many owners were counted at once or the last tallies could " +
+				"not be published. The events themselves are unaffected.",
 		}),
 	}
 }

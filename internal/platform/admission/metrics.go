@@ -17,15 +17,16 @@ func newMetrics(reg prometheus.Registerer, g *Gate) *metrics {
 	f := promauto.With(reg)
 	m := &metrics{
 		wait: f.NewHistogram(prometheus.HistogramOpts{
-			Name:    "millrace_admission_queue_seconds",
-			Help:    "How long requests wait for Kafka and the processor, estimated ten times a second while some are held.",
+			Name: "millrace_admission_queue_seconds",
+			Help: "Time that requests wait for Kafka and the processor, estimated ten times a second while requests are in " +
+				"service.",
 			Buckets: prometheus.ExponentialBuckets(0.004, 2, 12), // 4 ms to 8 s
 		}),
 	}
 	rejected := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_admission_refused_total",
-		Help: "Requests refused because there was no room: memory is used up, the caller's share of it is (share), or " +
-			"requests wait too long (queue).",
+		Help: "Requests rejected for lack of room. reason is memory (none is left), share (the caller's share is used up) " +
+			"or queue (requests wait too long).",
 	}, []string{"reason"})
 	for r := range reasons {
 		if r != admitted {
@@ -34,7 +35,7 @@ func newMetrics(reg prometheus.Registerer, g *Gate) *metrics {
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_admission_bytes",
-		Help: "Memory claimed by requests in flight, bodies and large answers included.",
+		Help: "Memory claimed by requests in flight, including their bodies and large responses.",
 	}, func() float64 { return float64(g.Used()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_admission_body_bytes",
@@ -42,20 +43,20 @@ func newMetrics(reg prometheus.Registerer, g *Gate) *metrics {
 	}, func() float64 { return float64(g.parts[Body].Load()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_admission_outside_bytes",
-		Help: "Memory of records whose requests were given up while the producer still held them.",
+		Help: "Memory of records that the producer still holds after their requests ended.",
 	}, func() float64 { return float64(g.outside()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_admission_requests",
-		Help: "Requests at work.",
+		Help: "Requests in service.",
 	}, func() float64 { return float64(g.requests()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_admission_limit_requests",
-		Help: "Requests that may be at work while they wait too long; 2147483647 while they do not.",
+		Help: "Limit of requests in service while requests wait too long. 2147483647 means that no limit applies.",
 	}, func() float64 { return float64(g.limit.Load()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_admission_pause_seconds",
-		Help: "How long rejections are held back, so that callers who send again at once leave the processor to the work; " +
-			"0 while fewer are rejected than done.",
+		Help: "Delay of each rejection, which slows down callers that resend at once. 0 while the host finishes more " +
+			"requests than it rejects.",
 	}, func() float64 { return g.Pause().Seconds() })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_admission_waiting",

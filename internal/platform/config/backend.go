@@ -6,11 +6,11 @@ import "strings"
 // of them. There is none that leaves the verification out.
 type TLS struct {
 	Enabled    bool   `koanf:"enabled" help:"Encrypt the connections, and verify the server's certificate and name."`
-	CAFile     string `koanf:"ca_file" form:"path" empty:"ok" help:"PEM file of the authorities that the server's certificate is verified against; empty means the system's."`
-	CertFile   string `koanf:"cert_file" form:"path" empty:"ok" help:"PEM file of the client certificate, with those that stand between it and its authority; empty for none."`
-	KeyFile    string `koanf:"key_file" form:"path" empty:"ok" help:"PEM file of the client certificate's key, without a passphrase."`
-	ServerName string `koanf:"server_name" form:"text" empty:"ok" help:"Name that the server's certificate must have; empty means the host of its address."`
-	MinVersion string `koanf:"min_version" oneof:"1.2 1.3" help:"Oldest version of TLS, 1.2 or 1.3."`
+	CAFile     string `koanf:"ca_file" form:"path" empty:"ok" help:"PEM file of the certificate authorities that may sign the server's certificate. Empty means the system's."`
+	CertFile   string `koanf:"cert_file" form:"path" empty:"ok" help:"PEM file of the client certificate, followed by its intermediate certificates. Empty sends none."`
+	KeyFile    string `koanf:"key_file" form:"path" empty:"ok" help:"PEM file of the client certificate's key, without a passphrase. Required with the client certificate."`
+	ServerName string `koanf:"server_name" form:"text" empty:"ok" help:"Name that the server's certificate must have. Empty means the host of its address."`
+	MinVersion string `koanf:"min_version" oneof:"1.2 1.3" help:"Oldest TLS version allowed, 1.2 or 1.3."`
 }
 
 // leastTLS is the default.
@@ -35,7 +35,7 @@ func (s Settings) twice() []*problem {
 	for i := range table {
 		f := &table[i]
 		if f.hasFile(&s) && !f.isEmpty(&s) {
-			out = append(out, &problem{key: f.Key + fileSuffix, text: "is set, and " + f.Key + " too; keep one of them"})
+			out = append(out, &problem{key: f.Key + fileSuffix, text: "must not be set together with " + f.Key})
 		}
 	}
 	return out

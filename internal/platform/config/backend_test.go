@@ -20,7 +20,7 @@ func TestEverySecretMayStandInAFile(t *testing.T) {
 		s := Default()
 		f.of(&s).SetString("geheim")
 		file.of(&s).SetString("/run/secrets/it")
-		want := file.Key + ": is set, and " + f.Key + " too; keep one of them"
+		want := file.Key + ": must not be set together with " + f.Key
 		if err := s.Validate(); !strings.Contains(fmt.Sprint(err), want) || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("both of %s: %v, want %q", f.Key, err, want)
 		}
@@ -57,26 +57,26 @@ func TestWhatEncryptionNeeds(t *testing.T) {
 		{func(s *Settings) { s.Kafka.TLS = TLS{true, "ca", "cert", "key", "name", "1.3"} }, ""},
 		{
 			func(s *Settings) { s.ClickHouse.TLS.CAFile = "ca" },
-			"clickhouse.tls.ca_file: needs clickhouse.tls.enabled, which is false",
+			"clickhouse.tls.ca_file: requires clickhouse.tls.enabled, which is false",
 		},
 		{func(s *Settings) {
 			s.Store.TLS.ServerName = "db"
-		}, "store.tls.server_name: needs store.tls.enabled, which is false"},
+		}, "store.tls.server_name: requires store.tls.enabled, which is false"},
 		{
 			func(s *Settings) { s.Kafka.TLS = TLS{Enabled: true, CertFile: "c", MinVersion: "1.2"} },
-			"kafka.tls.cert_file: needs kafka.tls.key_file, which is empty",
+			"kafka.tls.cert_file: requires kafka.tls.key_file, which is empty",
 		},
 		{
 			func(s *Settings) { s.Kafka.TLS = TLS{Enabled: true, KeyFile: "k", MinVersion: "1.2"} },
-			"kafka.tls.key_file: needs kafka.tls.cert_file, which is empty",
+			"kafka.tls.key_file: requires kafka.tls.cert_file, which is empty",
 		},
-		{func(s *Settings) { s.Kafka.TLS.MinVersion = "1.1" }, `kafka.tls.min_version: "1.1" is not one of 1.2, 1.3`},
-		{func(s *Settings) { s.Redis.TLS.CAFile = "ca" }, "redis.tls.ca_file: needs redis.tls.enabled, which is false"},
+		{func(s *Settings) { s.Kafka.TLS.MinVersion = "1.1" }, `kafka.tls.min_version: "1.1" must be one of 1.2, 1.3`},
+		{func(s *Settings) { s.Redis.TLS.CAFile = "ca" }, "redis.tls.ca_file: requires redis.tls.enabled, which is false"},
 		{func(s *Settings) { s.Redis.TLS.CAFile, s.Redis.URL = "ca", "rediss://h" }, ""},
 		{func(s *Settings) { s.Redis.TLS.CAFile, s.Redis.URLFile = "ca", "/url" }, ""},
-		{func(s *Settings) { s.Redis.Password = "p" }, "redis.password: needs redis.url, which is empty"},
-		{func(s *Settings) { s.Store.PasswordFile = "/p" }, "store.password: needs store.url, which is empty"},
-		{func(s *Settings) { s.Billing.TokenFile = "/p" }, "billing.token: needs billing.url, which is empty"},
+		{func(s *Settings) { s.Redis.Password = "p" }, "redis.password: requires redis.url, which is empty"},
+		{func(s *Settings) { s.Store.PasswordFile = "/p" }, "store.password: requires store.url, which is empty"},
+		{func(s *Settings) { s.Billing.TokenFile = "/p" }, "billing.token: requires billing.url, which is empty"},
 	} {
 		s := Default()
 		tc.change(&s)

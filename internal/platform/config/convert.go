@@ -37,18 +37,18 @@ func convert(t reflect.Type, raw any) (any, error) {
 func toText(raw any) (string, error) {
 	s, ok := raw.(string)
 	if !ok {
-		return "", errors.New("is not text; put the value in quotes")
+		return "", errors.New("must be text: put the value in quotes")
 	}
 	return s, nil
 }
 
 func toDuration(raw any) (time.Duration, error) {
 	if n, ok := raw.(int); ok && n != 0 {
-		return 0, fmt.Errorf("%d has no unit; write a duration such as 250ms, 5s or 1h", n)
+		return 0, fmt.Errorf("%d must have a unit, as in 250ms, 5s or 1h", n)
 	}
 	d, err := time.ParseDuration(strings.TrimSpace(fmt.Sprint(raw)))
 	if err != nil {
-		return 0, fmt.Errorf("%q is no duration such as 250ms, 5s or 1h", fmt.Sprint(raw))
+		return 0, fmt.Errorf("%q must be a duration such as 250ms, 5s or 1h", fmt.Sprint(raw))
 	}
 	return d, nil
 }
@@ -75,14 +75,14 @@ func toList(raw any) ([]string, error) {
 		}
 		return list, nil
 	default:
-		return nil, errors.New("is no list; write [a, b] or \"a,b\"")
+		return nil, errors.New("must be a list: write [a, b] or \"a,b\"")
 	}
 }
 
 func toInt(raw any) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(fmt.Sprint(raw)))
 	if err != nil {
-		return 0, fmt.Errorf("%q is no whole number", fmt.Sprint(raw))
+		return 0, fmt.Errorf("%q must be a whole number", fmt.Sprint(raw))
 	}
 	return n, nil
 }
@@ -90,7 +90,7 @@ func toInt(raw any) (int, error) {
 func toFloat(raw any) (float64, error) {
 	x, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(raw)), 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no number", fmt.Sprint(raw))
+		return 0, fmt.Errorf("%q must be a number", fmt.Sprint(raw))
 	}
 	return x, nil
 }
@@ -102,5 +102,5 @@ func toBool(raw any) (bool, error) {
 	case "false":
 		return false, nil
 	}
-	return false, fmt.Errorf("%q is neither true nor false", fmt.Sprint(raw))
+	return false, fmt.Errorf("%q must be true or false", fmt.Sprint(raw))
 }

@@ -44,9 +44,9 @@ func AddFlags(fs *pflag.FlagSet) {
 			pf.NoOptDefVal = "true"
 		}
 	}
-	fs.String(fileFlag, "", "YAML file with settings; also "+fileEnv+".")
+	fs.String(fileFlag, "", "YAML file with settings. "+fileEnv+" also names it.")
 	fs.Bool(checkFlag, false, "Check the settings, print ok or every problem, and exit.")
-	fs.Bool(printFlag, false, "Print every setting with its value and where that came from, and exit.")
+	fs.Bool(printFlag, false, "Print every setting with its value and source, and exit.")
 	fs.SortFlags = false
 }
 
@@ -95,9 +95,9 @@ func usage(w io.Writer, name string, fs *pflag.FlagSet) error {
 	_, err := fmt.Fprintf(w, `Usage: %s [flags]
 
 Each flag is also an environment variable and a key of the settings file:
---kafka.brokers is MILLRACE_KAFKA_BROKERS and kafka.brokers. Flags win over the
-environment, the environment over the file. Durations are written as 250ms, 5s,
-1h; lists with commas.
+--kafka.brokers is MILLRACE_KAFKA_BROKERS and kafka.brokers. Flags override
+the environment; the environment overrides the file. Write durations as 250ms,
+5s or 1h, and lists with commas.
 
 %s`, name, fs.FlagUsagesWrapped(100))
 	if err != nil {

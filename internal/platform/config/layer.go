@@ -115,9 +115,9 @@ func fileProblem(path string, err error) error {
 // quoting lists the parser's complaints that quote a value, which may be a
 // secret, and what is said instead.
 var quoting = []struct{ says, instead string }{
-	{"cannot unmarshal", `is no mapping of settings such as "log:" with "level: debug" below it`},
-	{"unknown anchor", "a value refers with * to an anchor that does not exist; put a value that begins with * in quotes"},
-	{"cannot decode", "a value does not fit the tag that begins with !! before it"},
+	{"cannot unmarshal", `must be a mapping of settings, such as "log:" with "level: debug" below it`},
+	{"unknown anchor", "unknown YAML anchor; put a value that begins with * in quotes"},
+	{"cannot decode", "a value does not match the YAML tag (!!) before it"},
 }
 
 // walk flattens one level of a file. Keys are taken in order, so that problems
@@ -139,7 +139,7 @@ func (l *layer) walk(section map[string]any, prefix string, from origin) {
 			l.walk(inner, key+".", from)
 		case raw != nil:
 			l.problems = append(l.problems,
-				&problem{key: key, origin: from, text: "is a section: its settings go on lines of their own below it"})
+				&problem{key: key, origin: from, text: "is a section; put its settings on lines of their own below it"})
 		}
 	}
 }

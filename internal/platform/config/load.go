@@ -68,7 +68,7 @@ func Load(opts Options) (Settings, Meta, error) {
 		unknown = append(unknown, err)
 	}
 	if n := fs.NArg(); n > 0 { // not shown: it may be a part of a secret
-		unknown = append(unknown, fmt.Errorf("arguments that belong to no flag: %d; a setting is written as --key=value", n))
+		unknown = append(unknown, fmt.Errorf("unexpected arguments: %d; write a setting as --key=value", n))
 	}
 	return load(fs, opts, unknown)
 }

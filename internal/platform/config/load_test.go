@@ -197,23 +197,23 @@ store: {url: 7}
 	want := []string{
 		"unknown flag --sink.windw; did you mean --sink.window?",
 		"unknown flag --key.prefx; did you mean --key.prefix?",
-		"arguments that belong to no flag: 1; a setting is written as --key=value",
-		path + ": data: is a section: its settings go on lines of their own below it",
+		"unexpected arguments: 1; write a setting as --key=value",
+		path + ": data: is a section; put its settings on lines of their own below it",
 		path + ": unknown setting kafka.broker; did you mean kafka.brokers?",
-		path + ": kafka.brokers: item 2 is not text; put the value in quotes",
-		path + ": kafka.linger: 5 has no unit; write a duration such as 250ms, 5s or 1h",
+		path + ": kafka.brokers: item 2 must be text: put the value in quotes",
+		path + ": kafka.linger: 5 must have a unit, as in 250ms, 5s or 1h",
 		path + ": log.level: is a setting, not a section",
 		path + ": log.format: is set twice",
 		path + ": unknown setting sinc; did you mean sink?",
-		path + ": store.url: is not text; put the value in quotes",
+		path + ": store.url: must be text: put the value in quotes",
 		"unknown variable MILLRACE_KAFKA_BROKER; did you mean MILLRACE_KAFKA_BROKERS?",
-		`MILLRACE_LOG_ACCESS: "maybe" is neither true nor false`,
-		`MILLRACE_SINK_WINDOW: "1day" is no duration such as 250ms, 5s or 1h`,
+		`MILLRACE_LOG_ACCESS: "maybe" must be true or false`,
+		`MILLRACE_SINK_WINDOW: "1day" must be a duration such as 250ms, 5s or 1h`,
 		"unknown variable MILLRACE_XYZZY",
-		`--ingest.max_in_flight: "many" is no whole number`,
+		`--ingest.max_in_flight: "many" must be a whole number`,
 		path + `: admin.listen: "nowhere" must be host:port`,
 		`--key.prefix: "A" must be a lower-case letter followed by up to 15 lower-case letters and digits`,
-		"MILLRACE_TRACE_RATIO: NaN is not within 0 to 1",
+		"MILLRACE_TRACE_RATIO: NaN must be between 0 and 1",
 	}
 	if diff := cmp.Diff(want, problemsOf(err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -226,10 +226,10 @@ func TestAFileThatCannotBeReadIsOneProblem(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "none.yaml")
 	for name, tc := range map[string]struct{ path, want string }{
 		"missing":       {missing, "reading the settings file " + missing + ": no such file or directory"},
-		"no mapping":    {writeFile(t, secret), "is no mapping of settings"},
-		"a list":        {writeFile(t, "- "+secret), "is no mapping of settings"},
+		"no mapping":    {writeFile(t, secret), "must be a mapping of settings"},
+		"a list":        {writeFile(t, "- "+secret), "must be a mapping of settings"},
 		"an alias":      {writeFile(t, "clickhouse: {password: *hunter2 }"), "put a value that begins with * in quotes"},
-		"a wrong tag":   {writeFile(t, "clickhouse: {password: !!int hunter2}"), "does not fit the tag"},
+		"a wrong tag":   {writeFile(t, "clickhouse: {password: !!int hunter2}"), "does not match the YAML tag"},
 		"broken syntax": {writeFile(t, "store: {url: "+secret), "did not find expected"},
 		"a key twice":   {writeFile(t, "log: {}\nlog: {}\n"), "already defined"},
 	} {
@@ -272,8 +272,8 @@ func TestRequiredSettingsMayNotBeEmpty(t *testing.T) {
 		Required: []string{"kafka.brokers", "store.url", "key.prefix"},
 	})
 	want := []string{
-		"kafka.brokers: must be set, as MILLRACE_KAFKA_BROKERS or --kafka.brokers",
-		"MILLRACE_STORE_URL: must be set, as MILLRACE_STORE_URL or --store.url",
+		"kafka.brokers: must be set with MILLRACE_KAFKA_BROKERS or --kafka.brokers",
+		"MILLRACE_STORE_URL: must be set with MILLRACE_STORE_URL or --store.url",
 	}
 	if diff := cmp.Diff(want, problemsOf(err)); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

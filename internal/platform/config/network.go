@@ -75,9 +75,9 @@ func (s Settings) unnamed(listeners []string) []*problem {
 			continue
 		}
 		asked[p.url] = true
-		out = append(out, &problem{key: p.url, text: "must be set, as " + url.Env + " or --" + p.url +
-			", to the address that callers use, such as https://millrace.example.com: " + p.listen + " is " + addr +
-			", which other machines reach"})
+		out = append(out, &problem{key: p.url, text: "must be set with " + url.Env + " or --" + p.url +
+			" to the URL that callers use, such as https://millrace.example.com: " + p.listen + " " + addr +
+			" is reachable from other machines"})
 	}
 	return out
 }

@@ -113,8 +113,8 @@ func TestAListenerOffLoopbackNeedsThePublicAddresses(t *testing.T) {
 			_, _, err := Load(Options{Args: []string{}, Environ: append([]string{}, tc.environ...), Serves: tc.serves})
 			var got []string
 			for _, p := range problemsOf(err) {
-				key, says, _ := strings.Cut(p, ": must be set, as MILLRACE_")
-				if got = append(got, key); !strings.Contains(says, "which other machines reach") {
+				key, says, _ := strings.Cut(p, ": must be set with MILLRACE_")
+				if got = append(got, key); !strings.Contains(says, "is reachable from other machines") {
 					t.Errorf("%s does not say why", p)
 				}
 			}

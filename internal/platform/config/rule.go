@@ -46,9 +46,9 @@ var forms = map[string]form{
 	"listen":   {"host:port", isListen},
 	"loopback": {"host:port with a loopback host such as 127.0.0.1", isLoopback},
 	"address":  {"host:port with a port of 1 to 65535", isAddress},
-	"endpoint": {"a URL that begins with http:// or https:// and names a host", isEndpoint},
-	"origin":   {"http:// or https:// and a host, with a port where it needs one and nothing after it", isOrigin},
-	"network":  {"an address such as 10.0.0.7 or a range such as 10.0.0.0/8, and not every address there is", isNetwork},
+	"endpoint": {"an http:// or https:// URL with a host", isEndpoint},
+	"origin":   {"an origin such as https://example.com:8443, in lower case, without a default port or a path", isOrigin},
+	"network":  {"an address such as 10.0.0.7 or a range such as 10.0.0.0/8, but not /0", isNetwork},
 	"store":    {"sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE", isStoreURL},
 	"redis":    {"redis://HOST:PORT, or rediss:// for TLS", isRedisURL},
 	"topic": {
@@ -63,12 +63,12 @@ var forms = map[string]form{
 		regexp.MustCompile(`^[a-z][a-z0-9]{0,15}$`).MatchString,
 	},
 	"header": {
-		"the name of a header, of up to 64 letters, digits and hyphens",
+		"a header name of up to 64 letters, digits and hyphens",
 		regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`).MatchString,
 	},
 	"text":    {"text of up to 255 bytes", func(s string) bool { return len(s) <= 255 }},
-	"scheme":  {"a scheme in lower case, and not javascript, data, vbscript, file, blob, about or intent", isScheme},
-	"mailbox": {"an e-mail address, with a name or without", isMailbox},
+	"scheme":  {"a lower-case scheme other than javascript, data, vbscript, file, blob, about or intent", isScheme},
+	"mailbox": {"an e-mail address, with or without a name", isMailbox},
 	"lane": {"live, backfill, web, clicks, exposures or none", func(s string) bool {
 		return slices.Contains([]string{"live", "backfill", "web", "clicks", "exposures", "none"}, s)
 	}},
@@ -140,7 +140,7 @@ func (r rules) checkText(s, quoted string) error {
 	case s == "":
 		return errEmpty
 	case len(r.oneOf) > 0 && !slices.Contains(r.oneOf, s):
-		return fmt.Errorf("%s is not one of %s", quoted, strings.Join(r.oneOf, ", "))
+		return fmt.Errorf("%s must be one of %s", quoted, strings.Join(r.oneOf, ", "))
 	case r.form != "" && !forms[r.form].check(s):
 		return fmt.Errorf("%s must be %s", quoted, forms[r.form].says)
 	}
@@ -153,7 +153,7 @@ func (r rules) checkRange(v reflect.Value) error {
 	if x >= low && x <= high { // false for NaN
 		return nil
 	}
-	return fmt.Errorf("%s is not within %s to %s", formatValue(v), r.low, r.high)
+	return fmt.Errorf("%s must be between %s and %s", formatValue(v), r.low, r.high)
 }
 
 func (r rules) bounds(t reflect.Type) (low, high float64) {

@@ -24,9 +24,9 @@ func (s Settings) missing(keys []string) []*problem {
 		f, ok := lookupField(key)
 		switch {
 		case !ok:
-			out = append(out, &problem{key: key, text: "is no setting"})
+			out = append(out, &problem{key: key, text: "is not a setting"})
 		case f.isEmpty(&s) && !f.hasFile(&s):
-			out = append(out, &problem{key: key, text: "must be set, as " + f.Env + " or --" + f.Key})
+			out = append(out, &problem{key: key, text: "must be set with " + f.Env + " or --" + f.Key})
 		}
 	}
 	return out
@@ -48,7 +48,7 @@ func (s Settings) problems() []*problem {
 	}
 	if s.Ingest.Listen == "" && s.Link.Listen == "" {
 		out = append(out,
-			&problem{key: "ingest.listen", text: "must not be empty where link.listen is: the edge would serve nothing"})
+			&problem{key: "ingest.listen", text: "must be set unless link.listen is: the edge would serve nothing"})
 	}
 	return slices.Concat(out, s.needs(), s.twice())
 }
@@ -74,7 +74,7 @@ func (s Settings) needs() []*problem {
 		{"redis.password", given(s.Redis.Password, s.Redis.PasswordFile), "redis.url", s.Redis.IsSet(), "empty"},
 	}, s.tlsNeeds()...) {
 		if n.is && !n.has {
-			out = append(out, &problem{key: n.key, text: "needs " + n.needs + ", which is " + n.absent})
+			out = append(out, &problem{key: n.key, text: "requires " + n.needs + ", which is " + n.absent})
 		}
 	}
 	return out
@@ -103,55 +103,55 @@ var orders = []order{
 		low:    func(s *Settings) time.Duration { return s.Sink.InsertTimeout },
 		high:   func(s *Settings) time.Duration { return s.Sink.Rebalance / 2 },
 		strict: true, says: "below half of sink.rebalance_timeout",
-		why: "a member must be able to finish one insert and commit it before the group goes on without it",
+		why: "a member must finish and commit one insert before the rebalance ends",
 	},
 	{
 		key:  "sink.session_timeout",
 		low:  func(s *Settings) time.Duration { return s.Sink.Session },
 		high: func(s *Settings) time.Duration { return s.Sink.Rebalance },
 		says: "at most sink.rebalance_timeout",
-		why:  "a member that is away for less than a session must still find its place in a rebalance",
+		why:  "a member that returns within its session must be able to join the rebalance",
 	},
 	{
 		key:  "sink.drain_budget",
 		low:  func(s *Settings) time.Duration { return s.Sink.DrainBudget },
 		high: func(s *Settings) time.Duration { return s.Shutdown.Grace },
 		says: "at most shutdown.grace",
-		why:  "the stop would cut the last insert off",
+		why:  "the shutdown would interrupt the last insert",
 	},
 	{
 		key:  "ingest.deadline",
 		low:  func(s *Settings) time.Duration { return s.Ingest.Deadline },
 		high: func(s *Settings) time.Duration { return s.Shutdown.Grace },
 		says: "at most shutdown.grace",
-		why:  "the stop would cut accepted requests off",
+		why:  "the shutdown would interrupt accepted requests",
 	},
 	{
 		key:  "query.deadline",
 		low:  func(s *Settings) time.Duration { return s.Query.Deadline },
 		high: func(s *Settings) time.Duration { return s.Shutdown.Grace },
 		says: "at most shutdown.grace",
-		why:  "the stop would cut accepted requests off",
+		why:  "the shutdown would interrupt accepted requests",
 	},
 	{
 		key:  "session.idle",
 		low:  func(s *Settings) time.Duration { return s.Session.Idle },
 		high: func(s *Settings) time.Duration { return s.Session.Absolute },
 		says: "at most session.absolute",
-		why:  "no session lives to be idle for longer",
+		why:  "a session ends before it can be idle for longer",
 	},
 	{
 		key:  "billing.timeout",
 		low:  func(s *Settings) time.Duration { return s.Billing.Timeout },
 		high: func(s *Settings) time.Duration { return s.Shutdown.Grace },
 		says: "at most shutdown.grace",
-		why:  "the stop would cut accepted requests off",
+		why:  "the shutdown would interrupt accepted requests",
 	},
 	{
 		key:  "lookup.fresh",
 		low:  func(s *Settings) time.Duration { return s.Lookup.Fresh },
 		high: func(s *Settings) time.Duration { return s.Lookup.Stale },
 		says: "at most lookup.stale",
-		why:  "an entry cannot be too old to serve before it is old enough to be read again",
+		why:  "an entry must be read again before it is too old to serve",
 	},
 }

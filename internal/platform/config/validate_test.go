@@ -80,21 +80,21 @@ func TestRulesBetweenSettings(t *testing.T) {
 		{
 			"signing in without a name",
 			func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "plain", User: "", Password: "p"} },
-			"kafka.sasl.mechanism: needs kafka.sasl.user, which is empty",
+			"kafka.sasl.mechanism: requires kafka.sasl.user, which is empty",
 		},
 		{
 			"signing in without a password",
 			func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "plain", User: "u", Password: ""} },
-			"kafka.sasl.mechanism: needs kafka.sasl.password, which is empty",
+			"kafka.sasl.mechanism: requires kafka.sasl.password, which is empty",
 		},
 		{
 			"a password that nobody asks for", func(s *Settings) { s.Kafka.SASL.Password = "p" },
-			"kafka.sasl.password: needs kafka.sasl.mechanism, which is empty",
+			"kafka.sasl.password: requires kafka.sasl.mechanism, which is empty",
 		},
 		{
 			"a mechanism that is none",
 			func(s *Settings) { s.Kafka.SASL = KafkaSASL{Mechanism: "gssapi", User: "u", Password: "p"} },
-			`kafka.sasl.mechanism: "gssapi" is not one of plain, `,
+			`kafka.sasl.mechanism: "gssapi" must be one of plain, `,
 		},
 		{"sessions that last as long as they may be idle", func(s *Settings) { s.Session.Absolute = s.Session.Idle }, ""},
 		{
@@ -106,18 +106,18 @@ func TestRulesBetweenSettings(t *testing.T) {
 		}, ""},
 		{
 			"mail from nobody", func(s *Settings) { s.Mail.SMTP.Addr = "h:25" },
-			"mail.smtp.addr: needs mail.from, which is empty",
+			"mail.smtp.addr: requires mail.from, which is empty",
 		},
 		{
 			"mail to nowhere", func(s *Settings) { s.Mail.From = "a@b.example" },
-			"mail.from: needs mail.smtp.addr, which is empty",
+			"mail.from: requires mail.smtp.addr, which is empty",
 		},
 		{"a mail user without a password", func(s *Settings) {
 			s.Mail = Mail{SMTP: SMTP{Addr: "h:25", TLS: "none", User: "u", Password: ""}, From: "a@b.example"}
-		}, "mail.smtp.user: needs mail.smtp.password, which is empty"},
+		}, "mail.smtp.user: requires mail.smtp.password, which is empty"},
 		{
 			"authorities of a plain connection", func(s *Settings) { s.Kafka.TLS.CAFile = "/ca.pem" },
-			"kafka.tls.ca_file: needs kafka.tls.enabled, which is false",
+			"kafka.tls.ca_file: requires kafka.tls.enabled, which is false",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

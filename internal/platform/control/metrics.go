@@ -16,19 +16,19 @@ func newRelayMetrics(reg prometheus.Registerer, held func() bool) relayMetrics {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_control_relay_active",
-		Help: "1 on the process that publishes announced changes; one process of all does.",
+		Help: "1 on the one process that publishes change events.",
 	}, number(held))
 	return relayMetrics{
 		pending: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_control_outbox_pending",
-			Help: "Announced changes that wait to be published, as the active relay last saw them; at most 500 are counted.",
+			Help: "Change events that wait to be published, as last counted by the active relay; at most 500 are counted.",
 		}),
 		published: f.NewCounter(prometheus.CounterOpts{
-			Name: "millrace_control_published_total", Help: "Changes published to control.v1.",
+			Name: "millrace_control_published_total", Help: "Change events published to control.v1.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_control_publish_failures_total",
-			Help: "Attempts to read the outbox or to publish it that failed; the changes wait and are tried again.",
+			Help: "Failed attempts to read or publish the outbox. The change events stay in the outbox and are retried.",
 		}),
 	}
 }
@@ -41,9 +41,8 @@ func newFollowerMetrics(reg prometheus.Registerer, following func() bool, states
 	f := promauto.With(reg)
 	if len(states) > 0 {
 		f.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "millrace_control_states_age_seconds", Help: "Age of the states held, such as the quotas that an edge " +
-				"decides by: since all of them were read from the metadata store, or control.v1 confirmed that no change is " +
-				"missing; since the start before that.",
+			Name: "millrace_control_states_age_seconds", Help: "Age of the cached states, such as the quotas on an edge. It " +
+				"counts from the last full read, the last confirmation through control.v1, or else the start.",
 		}, func() float64 {
 			oldest := time.Duration(0)
 			for _, s := range states {
@@ -53,23 +52,23 @@ func newFollowerMetrics(reg prometheus.Registerer, following func() bool, states
 		})
 	}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_control_following", Help: "1 while changes arrive through control.v1; at 0 everything held is " +
-			"read from the metadata store again every few seconds.",
+		Name: "millrace_control_following", Help: "1 while change events arrive through control.v1. At 0 caches are read " +
+			"from the metadata store again every few seconds.",
 	}, number(following))
 	return followerMetrics{
 		changes: f.NewCounter(prometheus.CounterOpts{
-			Name: "millrace_control_changes_total", Help: "Changes read from control.v1.",
+			Name: "millrace_control_changes_total", Help: "Change events read from control.v1.",
 		}),
 		unreadable: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_control_unreadable_total",
-			Help: "Records of control.v1 that could not be read; after each one, everything held is read again.",
+			Help: "Records of control.v1 that could not be decoded. After each one the process reads its caches again.",
 		}),
 		losses: f.NewCounter(prometheus.CounterOpts{
-			Name: "millrace_control_losses_total", Help: "Times that reading control.v1 ended and was begun anew.",
+			Name: "millrace_control_losses_total", Help: "Times that reading control.v1 failed and started again.",
 		}),
 		reloadFailures: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_control_reload_failures_total",
-			Help: "Failed readings of states from the metadata store while no changes arrive.",
+			Help: "Failed reads of cached states from the metadata store while no change events arrive.",
 		}),
 	}
 }

@@ -17,21 +17,21 @@ func newMetrics(reg prometheus.Registerer) metrics {
 	m := metrics{
 		held: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_query_slots_held",
-			Help: "Statements that run.",
+			Help: "Running statements.",
 		}),
 		waiting: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_query_slots_waiting",
-			Help: "Statements that were admitted and wait for their turn.",
+			Help: "Admitted statements that wait for a slot.",
 		}),
 		waited: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "millrace_query_slot_wait_seconds",
-			Help:    "Time that statements waited for their turn; those that never got one are left out.",
+			Help:    "Time that statements waited for a slot. Statements that never got one are not counted.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10), // 0.1 ms to 26 s
 		}),
 		rejected: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_query_slots_refused_total",
-			Help: "Requests that were refused because too many statements were waiting: those of one owner, of one " +
-				"tenant, or all.",
+			Help: "Requests rejected because too many statements waited. queue names the full queue: that of one owner, of " +
+				"one tenant, or of all.",
 		}, []string{"queue"}),
 	}
 	for _, queue := range []string{queueOwner, queueTenant, queueAll} {

@@ -402,13 +402,13 @@ func TestMetricsCountOutcomesAndAreSharedByName(t *testing.T) {
 			c.Close()
 		}
 		want := `
-# HELP millrace_lookup_load_failures_total Reads of the metadata store that failed; a thing that does not exist is no failure.
+# HELP millrace_lookup_load_failures_total Failed reads of the metadata store. Reading something that does not exist is not a failure.
 # TYPE millrace_lookup_load_failures_total counter
 millrace_lookup_load_failures_total{lookup="things"} 2
-# HELP millrace_lookup_loads_total Reads sent to the metadata store.
+# HELP millrace_lookup_loads_total Reads of the metadata store.
 # TYPE millrace_lookup_loads_total counter
 millrace_lookup_loads_total{lookup="things"} 6
-# HELP millrace_lookup_requests_total Cached reads of the metadata store; outcome is hit, negative (known not to exist), stale (served while the store fails) or miss.
+# HELP millrace_lookup_requests_total Cached reads of the metadata store. outcome is hit, negative (known not to exist), stale (served while the store fails) or miss.
 # TYPE millrace_lookup_requests_total counter
 millrace_lookup_requests_total{lookup="things",outcome="hit"} 2
 millrace_lookup_requests_total{lookup="things",outcome="miss"} 6

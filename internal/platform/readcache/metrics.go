@@ -19,7 +19,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer, name string) metrics {
 	reads := shared(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_lookup_requests_total",
-		Help: "Cached reads of the metadata store; outcome is hit, negative (known not to exist), stale (served while the " +
+		Help: "Cached reads of the metadata store. outcome is hit, negative (known not to exist), stale (served while the " +
 			"store fails) or miss.",
 	}, []string{"lookup", "outcome"}))
 	return metrics{
@@ -28,19 +28,21 @@ func newMetrics(reg prometheus.Registerer, name string) metrics {
 		stale:    reads.WithLabelValues(name, "stale"),
 		negative: reads.WithLabelValues(name, "negative"),
 		loads: shared(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "millrace_lookup_loads_total", Help: "Reads sent to the metadata store.",
+			Name: "millrace_lookup_loads_total", Help: "Reads of the metadata store.",
 		}, []string{"lookup"})).WithLabelValues(name),
 		failures: shared(reg, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_lookup_load_failures_total",
-			Help: "Reads of the metadata store that failed; a thing that does not exist is no failure.",
+			Help: "Failed reads of the metadata store. Reading something that does not exist is not a failure.",
 		}, []string{"lookup"})).WithLabelValues(name),
 		seconds: shared(reg, prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "millrace_lookup_load_duration_seconds", Help: "Time of one read of the metadata store, failures included.",
+			Name: "millrace_lookup_load_duration_seconds", Help: "Duration of one read of the metadata store, including " +
+				"failures.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 8), // 0.1 ms to 1.6 s
 		}, []string{"lookup"})).WithLabelValues(name),
 		open: shared(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "millrace_lookup_breaker_open",
-			Help: "1 while reads are held back because the last ones failed; lookup billing is the external billing service.",
+			Help: "1 while reads are suspended because the last ones failed. lookup is billing for the external billing " +
+				"service.",
 		}, []string{"lookup"})).WithLabelValues(name),
 	}
 }

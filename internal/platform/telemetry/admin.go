@@ -78,7 +78,7 @@ func serve(ctx context.Context, srv *http.Server, ln net.Listener) error {
 // exportReadiness has every scrape ask what /readyz is asked.
 func exportReadiness(reg prometheus.Registerer, r *lifecycle.Readiness) {
 	promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_ready", Help: "1 while the process is ready; /readyz says what it lacks.",
+		Name: "millrace_ready", Help: "1 while the process is ready. /readyz names the failing checks.",
 	}, func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 		defer cancel()

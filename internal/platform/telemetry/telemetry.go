@@ -83,7 +83,7 @@ func (t *Telemetry) Close(ctx context.Context) error {
 func newRegistry(component string) *prometheus.Registry {
 	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "millrace_build_info",
-		Help: "Always 1; its labels tell which build runs as which component.",
+		Help: "Always 1. The labels name the component and its version.",
 	}, []string{"component", "version"})
 	info.WithLabelValues(component, buildinfo.Version()).Set(1)
 	reg := prometheus.NewRegistry()

@@ -21,20 +21,20 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	return &metrics{
 		open: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "millrace_erasure_open", Help: "Erasures that are not done, by state: requested, tombstoned or deleting.",
+			Name: "millrace_erasure_open", Help: "Unfinished erasures by state: requested, tombstoned or deleting.",
 		}, []string{"state"}),
 		oldest: f.NewGauge(prometheus.GaugeOpts{
-			Name: "millrace_erasure_oldest_seconds", Help: "Age of the oldest erasure that is not done; 0 when there is none.",
+			Name: "millrace_erasure_oldest_seconds", Help: "Age of the oldest unfinished erasure; 0 without one.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_erasure_failures_total",
-			Help: "Attempts to go on with an erasure that failed, or left rows; they are made again.",
+			Help: "Attempts to continue an erasure that failed or left rows; they are retried.",
 		}),
 		done: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "millrace_erasure_done_total", Help: "Erasures that are done, by kind: website, profile or visitor.",
+			Name: "millrace_erasure_done_total", Help: "Finished erasures by kind: website, profile or visitor.",
 		}, []string{"kind"}),
 		rows: f.NewCounter(prometheus.CounterOpts{
-			Name: "millrace_erasure_rows_total", Help: "Rows that were found and deleted, of erasures that are done.",
+			Name: "millrace_erasure_rows_total", Help: "Rows deleted by finished erasures.",
 		}),
 	}
 }

@@ -23,24 +23,24 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
 		last: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_retention_last_success_timestamp_seconds",
-			Help: "When this process last finished a pass over what websites do not keep any longer; 0 before the first one.",
+			Help: "Time at which this process last finished a retention pass, in Unix seconds; 0 before the first one.",
 		}),
 		took: f.NewGauge(prometheus.GaugeOpts{
-			Name: "millrace_retention_pass_seconds", Help: "How long that pass took.",
+			Name: "millrace_retention_pass_seconds", Help: "Duration of the last retention pass.",
 		}),
 		websites: f.NewGauge(prometheus.GaugeOpts{
-			Name: "millrace_retention_websites", Help: "Websites that keep events for a number of days, as of that pass.",
+			Name: "millrace_retention_websites", Help: "Websites with a retention in days, as of the last retention pass.",
 		}),
 		unreadable: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_retention_unreadable_websites",
-			Help: "Websites of which nothing was deleted in that pass, because for how long they keep events cannot be read.",
+			Help: "Websites skipped in the last retention pass because their retention could not be read.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
-			Name: "millrace_retention_failures_total", Help: "Passes that failed; they are made again after a minute.",
+			Name: "millrace_retention_failures_total", Help: "Failed retention passes. They are retried after a minute.",
 		}),
 		rows: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_retention_rows_total",
-			Help: "Rows that were deleted because a website does not keep them any longer, by table.",
+			Help: "Expired rows deleted by retention, by table.",
 		}, []string{"table"}),
 	}
 }

@@ -43,11 +43,11 @@ func NewWatch(source Source, age time.Duration, reg prometheus.Registerer) *Watc
 		source: source, age: age, busy: make(chan struct{}, 1),
 		owners: promauto.With(reg).NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_sink_tombstone_owners",
-			Help: "Websites and organizations of which something was erased: what comes of it out of the topics is not stored.",
+			Help: "Websites and organizations with an erasure. The sink checks their records against the tombstones.",
 		}),
 		stones: promauto.With(reg).NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_sink_tombstones",
-			Help: "Tombstones in memory: one for each id of a visitor or user, or website, that was erased at any time.",
+			Help: "Tombstones in memory: one for each visitor id, user id or website ever erased.",
 		}),
 	}
 }

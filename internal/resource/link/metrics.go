@@ -16,11 +16,11 @@ func newPurgeMetrics(reg prometheus.Registerer) *purgeMetrics {
 	return &purgeMetrics{
 		purged: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_links_purged_total",
-			Help: "Short links that were removed for good, 30 days after they were deleted or with their organization.",
+			Help: "Short links removed permanently, 30 days after their deletion or together with their organization.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_links_purge_failures_total",
-			Help: "Passes over deleted short links that failed; they are made again after a minute.",
+			Help: "Failed purges of deleted short links. They are retried after a minute.",
 		}),
 	}
 }

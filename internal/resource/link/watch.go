@@ -66,11 +66,12 @@ func NewWatch(deps WatchDeps) *Watch {
 	f := promauto.With(deps.Metrics)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_link_domains_failing",
-		Help: "Domains of short links whose record was not found for three days; 0 in all processes but the one that looks.",
+		Help: "Short-link domains whose DNS record has been missing for three days. Always 0 on the processes that do not " +
+			"check domains.",
 	}, w.told)
 	w.failures = f.NewCounter(prometheus.CounterOpts{
-		Name: "millrace_link_domains_check_failures_total", Help: "Daily looks at domains of short links that were given " +
-			"up, because no resolver or no metadata store answered; they are made again after a minute.",
+		Name: "millrace_link_domains_check_failures_total", Help: "Daily domain checks that stopped because the resolver " +
+			"or the metadata store did not answer. They are retried after a minute.",
 	})
 	return w
 }

@@ -143,7 +143,7 @@ func TestASilentServiceOpensTheBreakerInMetrics(t *testing.T) {
 			t.Helper()
 			synctest.Wait()
 			want := fmt.Sprintf(`
-# HELP millrace_lookup_breaker_open 1 while reads are held back because the last ones failed; lookup billing is the external billing service.
+# HELP millrace_lookup_breaker_open 1 while reads are suspended because the last ones failed. lookup is billing for the external billing service.
 # TYPE millrace_lookup_breaker_open gauge
 millrace_lookup_breaker_open{lookup="billing"} %d
 `, open)

@@ -13,7 +13,7 @@ type counterMetrics struct {
 func newCounterMetrics(reg prometheus.Registerer, held func() bool) counterMetrics {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_quota_active", Help: "1 on the process that counts usage; one process of all does.",
+		Name: "millrace_quota_active", Help: "1 on the one process that counts usage.",
 	}, func() float64 {
 		if held() {
 			return 1
@@ -23,14 +23,14 @@ func newCounterMetrics(reg prometheus.Registerer, held func() bool) counterMetri
 	return counterMetrics{
 		counted: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_quota_counted_timestamp_seconds",
-			Help: "When usage was counted last, in Unix seconds; 0 on a process that never counted.",
+			Help: "Time of the last count of usage, in Unix seconds; 0 on a process that never counted.",
 		}),
 		exceeded: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_quota_organizations_exceeded",
-			Help: "Organizations whose events of this month are used up, as of the last count of this process.",
+			Help: "Organizations over their quota this month, as of this process's last count.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
-			Name: "millrace_quota_count_failures_total", Help: "Counts that failed; the last decisions stand.",
+			Name: "millrace_quota_count_failures_total", Help: "Failed counts of usage. The last decisions stay in force.",
 		}),
 	}
 }

@@ -19,27 +19,28 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	rejected := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_limits_refused_total",
-		Help: "Requests answered 429, by family of routes; reason is rate or concurrency.",
+		Help: "Requests answered 429 by family of routes. reason is rate or concurrency.",
 	}, []string{"family", "reason"})
 	m := &metrics{
 		accounts: f.NewGauge(prometheus.GaugeOpts{
-			Name: "millrace_limits_callers", Help: "Callers of which the limiter remembers something.",
+			Name: "millrace_limits_callers", Help: "Callers with a request count in memory.",
 		}),
 		evicted: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_limits_callers_forgotten_total",
-			Help: "Callers forgotten for want of memory while their requests still counted; see limits.memory.",
+			Help: "Callers forgotten for lack of memory while their requests still counted. limits.memory sets the memory.",
 		}),
 		local: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_limits_local_total",
-			Help: "Requests that this process admitted by itself because Redis did not answer; no other process knows of " +
-				"them, so that what callers got beyond their limits, over all processes, is at most the sum.",
+			Help: "Requests admitted by this process alone because Redis did not answer. The sum over all processes bounds " +
+				"the requests that callers made beyond their limits.",
 		}),
 		up: f.NewGauge(prometheus.GaugeOpts{
-			Name: "millrace_limits_shared", Help: "1 while processes limit together through Redis, 0 while each does by itself.",
+			Name: "millrace_limits_shared", Help: "1 while processes count requests together in Redis, 0 while each process " +
+				"counts on its own.",
 		}),
 		seconds: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "millrace_limits_settle_duration_seconds",
-			Help:    "Time of one question to Redis about a request, failures included.",
+			Help:    "Duration of one Redis call about a request, including failures.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 12), // 0.1 ms to 0.2 s
 		}),
 	}

@@ -26,19 +26,19 @@ func newMetrics(reg prometheus.Registerer) metrics {
 	m := metrics{
 		signIns: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_session_sign_ins_total",
-			Help: "Attempts to sign in, by result: ok, wrong for an unknown account or a wrong password, error.",
+			Help: "Attempts to sign in by result: ok, wrong (unknown account or wrong password) or error.",
 		}, []string{"result"}),
 		rejected: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_session_refused_attempts_total",
-			Help: "Attempts to sign in, to sign up or to get a new password that came too soon after others.",
+			Help: "Attempts to sign in, to sign up or to reset a password that came too soon after others.",
 		}),
 		dropped: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_session_unsent_resets_total",
-			Help: "Requests for a new password that could not be mailed.",
+			Help: "Password reset requests whose mail could not be sent.",
 		}),
 		unrecorded: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_session_unrecorded_failures_total",
-			Help: "Wrong passwords that are not in the audit, since the store was away or too many came at once.",
+			Help: "Wrong passwords missing from the audit log, because the metadata store was down or too many came at once.",
 		}),
 	}
 	for _, result := range []string{resultOK, resultWrong, resultReturned} {

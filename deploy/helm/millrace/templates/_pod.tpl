@@ -17,7 +17,7 @@
 {{- $unit := regexFind "[A-Za-z]*$" $quantity -}}
 {{- $units := dict "" 1.0 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 -}}
 {{- if not (hasKey $units $unit) -}}
-{{- fail (printf "resources.limits.memory: %q is not a quantity such as 512Mi" $quantity) -}}
+{{- fail (printf "resources.limits.memory: %q must be a quantity such as 512Mi" $quantity) -}}
 {{- end -}}
 {{- mulf (trimSuffix $unit $quantity | float64) (get $units $unit) | int64 -}}
 {{- end -}}

@@ -9,7 +9,7 @@ import (
 )
 
 var healthUp = prometheus.NewDesc("millrace_clickhouse_up",
-	"1 while the server answers the question how it does; the others about it are there only then.", nil, nil)
+	"1 while the server answers the health query. The other metrics of the server are absent otherwise.", nil, nil)
 
 // byServer is the label that every figure has: the next time another server may be asked, whose counts and disks do
 // not go on from those of this one.
@@ -31,36 +31,37 @@ type figure struct {
 var figures = []figure{
 	{
 		"parts", prometheus.NewDesc("millrace_clickhouse_max_parts",
-			"Active parts in the fullest partition of a table: the server slows inserts down at 1000, by default, and "+
-				"refuses them at 3000.", []string{"server", "table"}, nil),
+			"Active parts in the fullest partition of a table. By default the server delays inserts at 1000 parts and rejects "+
+				"them at 3000.", []string{"server", "table"}, nil),
 		prometheus.GaugeValue, "table", "max(n)",
 		"(SELECT table, count() AS n FROM system.parts WHERE active AND database = currentDatabase() GROUP BY table, " +
 			"partition_id) GROUP BY table",
 	},
 	{
 		"delayed", prometheus.NewDesc("millrace_clickhouse_inserts_delayed_total",
-			"Inserts that the server slowed down for want of merges, of all its users, since it was started.", byServer, nil),
+			"Inserts of all users that the server delayed because merges fell behind, since the server started.", byServer, nil),
 		prometheus.CounterValue, "", "sum(value)", "system.events WHERE event = 'DelayedInserts'",
 	},
 	{
 		"rejected", prometheus.NewDesc("millrace_clickhouse_inserts_rejected_total",
-			"Inserts that the server refused for want of merges, of all its users, since it was started.", byServer, nil),
+			"Inserts of all users that the server rejected because merges fell behind, since "+
+				"the server started.", byServer, nil),
 		prometheus.CounterValue, "", "sum(value)", "system.events WHERE event = 'RejectedInserts'",
 	},
 	{
 		"duplicated", prometheus.NewDesc("millrace_clickhouse_duplicated_inserted_blocks_total",
-			"Blocks that the server did not store because it knew their token, since it was started.", byServer, nil),
+			"Blocks that the server skipped because it knew their insert token, since the server started.", byServer, nil),
 		prometheus.CounterValue, "", "sum(value)", "system.events WHERE event = 'DuplicatedInsertedBlocks'",
 	},
 	{
 		"merges",
 		prometheus.NewDesc("millrace_clickhouse_merges",
-			"Merges and mutations of parts at work, in all databases.", byServer, nil),
+			"Running merges and mutations of parts, in all databases.", byServer, nil),
 		prometheus.GaugeValue, "", "count()", "system.merges",
 	},
 	{
 		"free",
-		prometheus.NewDesc("millrace_clickhouse_disk_free_bytes", "Room on a disk that nothing is reserved for.",
+		prometheus.NewDesc("millrace_clickhouse_disk_free_bytes", "Free and unreserved space on a disk.",
 			[]string{"server", "disk"}, nil),
 		prometheus.GaugeValue, "name", "unreserved_space", "system.disks WHERE total_space > 0",
 	},
@@ -78,13 +79,13 @@ var figures = []figure{
 	{
 		"delay",
 		prometheus.NewDesc("millrace_clickhouse_replication_delay_seconds",
-			"How far the table that is furthest behind its other replicas is behind them.", byServer, nil),
+			"Replication delay of the table that is furthest behind its other replicas.", byServer, nil),
 		prometheus.GaugeValue, "", "max(absolute_delay)", replicas,
 	},
 	{
 		"readonly",
 		prometheus.NewDesc("millrace_clickhouse_readonly_replicas",
-			"Tables that take no inserts because the replica has lost Keeper.", byServer, nil),
+			"Tables that reject inserts because the replica lost its connection to Keeper.", byServer, nil),
 		prometheus.GaugeValue, "", "countIf(is_readonly)", replicas,
 	},
 }

@@ -27,8 +27,8 @@ func TestHealthTellsWhatTheServerSaysOfItself(t *testing.T) {
 	defer func() { _ = h.Close() }()
 	h.look(t.Context())
 	if err := testutil.CollectAndCompare(h, strings.NewReader("# HELP millrace_clickhouse_up 1 while the server "+
-		"answers the question how it does; the others about it are there only then.\n# TYPE millrace_clickhouse_up "+
-		"gauge\nmillrace_clickhouse_up 1\n"), "millrace_clickhouse_up"); err != nil {
+		"answers the health query. The other metrics of the server are absent otherwise.\n"+
+		"# TYPE millrace_clickhouse_up gauge\nmillrace_clickhouse_up 1\n"), "millrace_clickhouse_up"); err != nil {
 		t.Error(err)
 	}
 	seen := map[string]map[string]float64{}

@@ -15,16 +15,16 @@ func newMetrics(reg prometheus.Registerer, e *Exporter) *metrics {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_exports_running",
-		Help: "Exports of raw events that are being written.",
+		Help: "Running exports of raw events.",
 	}, func() float64 { return float64(e.count()) })
 	m := &metrics{
 		rows: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_export_rows_total",
-			Help: "Rows written by exports, by what is exported and the format.",
+			Help: "Rows written by exports, by kind of export and format.",
 		}, []string{"kind", "format"}),
 		rejected: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_exports_refused_total",
-			Help: "Exports answered 429 because too many were running: of the organization, or of the process.",
+			Help: "Exports answered 429 because too many were running. reason is organization or process.",
 		}, []string{"reason"}),
 	}
 	for _, reason := range []string{reasonOrganization, reasonProcess} {

@@ -42,18 +42,18 @@ func newMetrics(reg prometheus.Registerer, held *sendqueue.Queue[taken, record.E
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_exposures_buffered_bytes",
-		Help: "Memory that exposures to feature flags take that Kafka has not acknowledged yet.",
+		Help: "Memory of the exposures to feature flags that Kafka has not acknowledged yet.",
 	}, func() float64 { return float64(held.Bytes()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_exposures_buffer_limit_bytes",
-		Help: "Limit of millrace_exposures_buffered_bytes; beyond it new exposures are dropped.",
+		Help: "Limit of millrace_exposures_buffered_bytes. The host drops new exposures beyond it.",
 	}, func() float64 { return float64(limit) })
 	all := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_exposures_total",
-		Help: "Exposures to feature flags; fate is published (acknowledged by exposures.v1), " +
-			"repeated (told that day already), sampled_out, no_visitor (there is nobody to count), or lost: " +
-			"no_salt (an anonymous id that could not be hashed), buffer_full, refused (by brokers, for good) or " +
-			"stopped (not acknowledged when the process ended). The flag was answered all the same.",
+		Help: "Exposures to feature flags. fate is published (acknowledged by exposures.v1), repeated (already recorded " +
+			"that day), sampled_out or no_visitor (no visitor to count). The other fates are losses: no_salt (the anonymous " +
+			"id could not be hashed), buffer_full, refused (rejected by brokers for good) and stopped (not acknowledged at " +
+			"shutdown). The flag was evaluated in every case.",
 	}, []string{"fate"})
 	for i, name := range fates {
 		m[i] = all.WithLabelValues(name)

@@ -19,13 +19,13 @@ func newMetrics(reg prometheus.Registerer, m *Memory) *metrics {
 	m.gauges(f)
 	requests := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_flag_sets_requests_total",
-		Help: "Organizations' flags that were asked for; outcome is hit (held), miss (asked of the metadata store) " +
-			"or stale (held, and not known to be right for more than 6 s).",
+		Help: "Requests for a flag set, one per organization. outcome is hit (cached), miss (read from the metadata store) " +
+			"or stale (cached, but unconfirmed for more than 6 s).",
 	}, []string{"outcome"})
 	loads := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_flag_sets_loads_total",
-		Help: "Organizations' flags that were read from the metadata store; outcome is loaded, gone (the organization is), " +
-			"broken (they cannot be evaluated), failed, or refused (too many at a time).",
+		Help: "Flag sets read from the metadata store, one per organization. outcome is loaded, gone (the organization is " +
+			"deleted), broken (the flags cannot be evaluated), failed or refused (too many reads at the same time).",
 	}, []string{"outcome"})
 	return &metrics{
 		hits: requests.WithLabelValues("hit"), misses: requests.WithLabelValues("miss"),
@@ -35,19 +35,19 @@ func newMetrics(reg prometheus.Registerer, m *Memory) *metrics {
 		failed: loads.WithLabelValues("failed"), rejected: loads.WithLabelValues("refused"),
 		behind: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_flag_sets_behind_total",
-			Help: "Organizations' flags that were read and were older than a change that was heard of; they are read again.",
+			Help: "Flag sets read from the metadata store that were older than a received change event. They are read again.",
 		}),
 		changes: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_flag_sets_changes_total",
-			Help: "Changes of flags, and ends of organizations, that control.v1 told of.",
+			Help: "Change events of flags and of deleted organizations received through control.v1.",
 		}),
 		evicted: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_flag_sets_evicted_total",
-			Help: "Organizations' flags that gave way to others, as more are asked for than fit into flags.memory.",
+			Help: "Flag sets evicted because flags.memory is full.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_flag_sets_compare_failures_total",
-			Help: "Comparisons of the flags that are held with the metadata store that failed; they are repeated every second.",
+			Help: "Failed comparisons of the cached flags with the metadata store. They are retried every second.",
 		}),
 	}
 }
@@ -55,21 +55,21 @@ func newMetrics(reg prometheus.Registerer, m *Memory) *metrics {
 // gauges are what is held.
 func (m *Memory) gauges(f promauto.Factory) {
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_flag_sets_held", Help: "Organizations whose flags are held in memory.",
+		Name: "millrace_flag_sets_held", Help: "Organizations whose flags are cached.",
 	}, func() float64 { return float64(m.held()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_flag_sets_bytes",
-		Help: "About what the flags that are held take in memory; up to flags.memory.",
+		Help: "Estimated memory of the cached flags, up to flags.memory.",
 	}, func() float64 { return float64(m.taken()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_flag_sets_age_seconds",
-		Help: "How long ago the flags that are held were all known to be right: the oldest counts; a few seconds while " +
-			"changes can be looked for. At flags.stale they answer no more. 0 where none are held.",
+		Help: "Time since all cached flags were known to be current; the oldest counts. It is a few seconds in normal " +
+			"operation. At flags.stale the host stops serving them. 0 while no flags are cached.",
 	}, func() float64 { return m.oldest().Seconds() })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_flag_sets_waiting",
-		Help: "Organizations whose flags have changed and wait to be read again; more than a few for as long as the " +
-			"metadata store is away.",
+		Help: "Organizations whose changed flags wait to be read again. The number stays high while the metadata store is " +
+			"down.",
 	}, func() float64 { return float64(m.again.Len()) })
 }
 

@@ -25,19 +25,19 @@ func newMetrics(reg prometheus.Registerer, held *sendqueue.Queue[taken, record.C
 	}, func() float64 { return float64(held.Len()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_clicks_buffered_bytes",
-		Help: "Memory that clicks of short links take that Kafka has not acknowledged yet.",
+		Help: "Memory of the clicks of short links that Kafka has not acknowledged yet.",
 	}, func() float64 { return float64(held.Bytes()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_clicks_buffer_limit_bytes",
-		Help: "Limit of millrace_clicks_buffered_bytes; beyond it new clicks are dropped.",
+		Help: "Limit of millrace_clicks_buffered_bytes. The edge drops new clicks beyond it.",
 	}, func() float64 { return float64(limit) })
 	m.fates[sendqueue.Published] = f.NewCounter(prometheus.CounterOpts{
-		Name: "millrace_clicks_published_total", Help: "Clicks of short links acknowledged by clicks.v1.",
+		Name: "millrace_clicks_published_total", Help: "Clicks of short links that clicks.v1 acknowledged.",
 	})
 	dropped := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_clicks_dropped_total",
-		Help: "Clicks of short links that are lost; reason is buffer_full, refused (by brokers, for good) or stopped (not " +
-			"acknowledged when the process ended). Their visitors were redirected all the same.",
+		Help: "Lost clicks of short links. reason is buffer_full, refused (rejected by brokers for good) or stopped (not " +
+			"acknowledged at shutdown). The visitors were redirected.",
 	}, []string{"reason"})
 	for fate, name := range reasons {
 		m.fates[fate] = dropped.WithLabelValues(name)

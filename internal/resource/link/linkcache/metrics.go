@@ -22,15 +22,15 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer, c *Cache) *metrics {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_link_cache_entries", Help: "Short links that are held in memory.",
+		Name: "millrace_link_cache_entries", Help: "Short links in the cache.",
 	}, func() float64 { return float64(c.held.Load()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_link_cache_bytes", Help: "About what the short links that are held take in memory.",
+		Name: "millrace_link_cache_bytes", Help: "Estimated memory of the cached short links.",
 	}, func() float64 { return float64(c.bytes.Load()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_link_cache_age_seconds",
-		Help: "How long ago the short links that are held were all known to be right; a few seconds while changes can be " +
-			"looked for. At a day they answer no more. 0 before they were read for the first time.",
+		Help: "Time since all cached short links were known to be current. It is a few seconds in normal operation. After " +
+			"one day the edge stops serving them. 0 before the first read.",
 	}, func() float64 {
 		if c.right.Load() == never {
 			return 0
@@ -39,22 +39,23 @@ func newMetrics(reg prometheus.Registerer, c *Cache) *metrics {
 	})
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_link_cache_changes_waiting",
-		Help: "Changed short links that wait to be read again; more than a few for as long as the metadata store is away.",
+		Help: "Changed short links that wait to be read again. The number stays high while the metadata store is down.",
 	}, func() float64 { return float64(c.changed.Len()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_link_cache_domains", Help: "Domains of organizations' own whose short links are served.",
+		Name: "millrace_link_cache_domains", Help: "Custom domains whose short links are served.",
 	}, func() float64 { return float64(c.directory.known().Domains()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_link_cache_blocks", Help: "Short links and destination hosts that are known to be blocked.",
+		Name: "millrace_link_cache_blocks", Help: "Blocked short links and destination hosts in the cache.",
 	}, func() float64 { return float64(c.directory.known().Blocks()) })
 	requests := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_link_cache_requests_total",
-		Help: "Short links that were looked up; outcome is hit (held), miss (asked of the metadata store) or stale (held, " +
-			"while the metadata store is away; after a miss where it was found to be away).",
+		Help: "Lookups of short links. outcome is hit (cached), miss (read from the metadata store) or stale (cached, " +
+			"while the metadata store is down). A cached link whose read fails counts as a miss and as stale.",
 	}, []string{"outcome"})
 	loads := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_link_cache_loads_total",
-		Help: "Short links asked of the metadata store; outcome is found, absent, failed, or refused (too many at a time).",
+		Help: "Short links read from the metadata store. outcome is found, absent, failed or refused (too many reads at " +
+			"the same time).",
 	}, []string{"outcome"})
 	return &metrics{
 		hits: requests.WithLabelValues("hit"), misses: requests.WithLabelValues("miss"),
@@ -63,27 +64,28 @@ func newMetrics(reg prometheus.Registerer, c *Cache) *metrics {
 		failed: loads.WithLabelValues("failed"), rejected: loads.WithLabelValues("refused"),
 		changes: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_link_cache_changes_total",
-			Help: "Changes of short links that were followed, as told by control.v1 and as found in the metadata store.",
+			Help: "Changes of short links applied to the cache, from control.v1 or from the metadata store.",
 		}),
 		left: f.NewCounter(prometheus.CounterOpts{
-			Name: "millrace_link_cache_changes_left_total", Help: "Changed short links that were not read again at once, as " +
-				"too many waited; they are when somebody asks for them.",
+			Name: "millrace_link_cache_changes_left_total", Help: "Changed short links that were not read again at once " +
+				"because too many waited. They are read on demand.",
 		}),
 		evicted: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_link_cache_evicted_total",
-			Help: "Short links that gave way to others, as more are asked for than may be held.",
+			Help: "Short links evicted because the cache was full.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
-			Name: "millrace_link_cache_look_failures_total", Help: "Looks for changes of short links, and readings of all of " +
-				"them or of domains and blocks, that failed; they are repeated every second.",
+			Name: "millrace_link_cache_look_failures_total", Help: "Failed polls for changes of short links, and failed full " +
+				"reads of links, domains or blocks. They are retried every second.",
 		}),
 		fills: f.NewHistogram(prometheus.HistogramOpts{
-			Name: "millrace_link_cache_fill_duration_seconds", Help: "Time of reading all short links that may be held.",
+			Name: "millrace_link_cache_fill_duration_seconds", Help: "Duration of reading all short links that fit into the " +
+				"cache.",
 			Buckets: prometheus.ExponentialBuckets(0.05, 3, 8), // 50 ms to 2 min
 		}),
 		open: f.NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_link_cache_breaker_open",
-			Help: "1 while short links are not asked of the metadata store because the last reads failed.",
+			Help: "1 while reads of short links from the metadata store are suspended because the last reads failed.",
 		}),
 	}
 }

@@ -29,11 +29,11 @@ var rejectionNames = map[apierr.Code]string{
 func newMetrics(reg prometheus.Registerer) *metrics {
 	outcomes := promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_link_requests_total",
-		Help: "Requests for short links by outcome: redirected, expired_url (the link is over and leads elsewhere), " +
-			"root_url and not_found_url (a domain leads there without a slug, and for what is unknown), password_form, " +
-			"password_right, password_wrong, preview, unknown (no link, none that is open, a path that can be no slug, or a " +
-			"host that is not served), gone, limited (too many passwords or unknown slugs of one address), method (a password " +
-			"for a link without one), unavailable (the store had to be asked, and did not answer), failed.",
+		Help: "Requests for short links. outcome is redirected, expired_url (the URL for an ended link), root_url (the " +
+			"domain's URL for an empty slug), not_found_url (the domain's URL for unknown slugs), password_form, " +
+			"password_right, password_wrong, preview, unknown (no such link, an invalid path or an unknown host), gone, " +
+			"limited (too many passwords or unknown slugs from one address), method (a password for a link without one), " +
+			"unavailable (the metadata store did not answer) or failed.",
 	}, []string{"outcome"})
 	m := &metrics{rejections: map[apierr.Code]prometheus.Counter{}, failures: outcomes.WithLabelValues("failed")}
 	for kind, name := range responseNames {
