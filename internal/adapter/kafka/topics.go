@@ -49,7 +49,7 @@ var Topics = []Topic{
 	},
 	{
 		Name: record.TopicVitals, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
-		Help: "Measurements of how pages did in browsers.",
+		Help: "Web vitals of pages.",
 	},
 	{
 		Name: record.TopicErrors, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
@@ -57,11 +57,11 @@ var Topics = []Topic{
 	},
 	{
 		Name: record.TopicIdentities, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
-		Help: "Who visitors are, and what is told of them.", Personal: true,
+		Help: "Identities of visitors, and their traits.", Personal: true,
 	},
 	{
 		Name: record.TopicIngestion, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
-		Help: "How many events each edge accepted and refused, per owner, minute and outcome.",
+		Help: "Counts of accepted and rejected events per edge, owner, minute and outcome.",
 	},
 	{
 		Name: record.TopicClicks, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
@@ -69,7 +69,7 @@ var Topics = []Topic{
 	},
 	{
 		Name: record.TopicExposures, Retention: 7 * day, Cleanup: "delete", MaxMessageBytes: 1 << 20,
-		Help: "Which variants of feature flags visitors were given.",
+		Help: "Variants of feature flags that visitors received.",
 	},
 	lettersOf(record.TopicEvents),
 	lettersOf(record.TopicEventsBackfill),
@@ -81,11 +81,11 @@ var Topics = []Topic{
 	lettersOf(record.TopicExposures),
 	{
 		Name: deadletter.MarksTopic, Retention: 60 * day, Cleanup: "compact,delete", MaxMessageBytes: 1 << 20,
-		Help: "What became of dead letters: sent again, or parked.", Internal: true,
+		Help: "Outcomes of dead letters: sent again, or parked.", Internal: true,
 	},
 	{
 		Name: control.Topic, Retention: day, Cleanup: "delete", MaxMessageBytes: 1 << 20, Partitions: 1,
-		Help:     "Changes of keys, websites, sessions, links, organizations and quotas, for processes that remember them.",
+		Help:     "Changes of keys, websites, sessions, links, organizations and quotas, for the caches of all processes.",
 		Internal: true,
 	},
 }

@@ -9,18 +9,18 @@ const (
 	// Events that were old when they arrived, so that history does not slow live
 	// data.
 	TopicEventsBackfillV1 = "events.backfill.v1"
-	// Measurements of how pages did in browsers.
+	// Web vitals of pages.
 	TopicVitalsV1 = "vitals.v1"
 	// Errors in the scripts of pages.
 	TopicErrorsV1 = "errors.v1"
-	// Who visitors are, and what is told of them.
+	// Identities of visitors, and their traits.
 	TopicIdentitiesV1 = "identities.v1"
-	// How many events each edge accepted and refused, per owner, minute and
+	// Counts of accepted and rejected events per edge, owner, minute and
 	// outcome.
 	TopicIngestionV1 = "ingestion.v1"
 	// Clicks of short links.
 	TopicClicksV1 = "clicks.v1"
-	// Which variants of feature flags visitors were given.
+	// Variants of feature flags that visitors received.
 	TopicExposuresV1 = "exposures.v1"
 	// Records of events.v1 that cannot be stored, with the reason.
 	TopicEventsV1DLQ = "events.v1.dlq"
@@ -38,10 +38,10 @@ const (
 	TopicClicksV1DLQ = "clicks.v1.dlq"
 	// Records of exposures.v1 that cannot be stored, with the reason.
 	TopicExposuresV1DLQ = "exposures.v1.dlq"
-	// What became of dead letters: sent again, or parked.
+	// Outcomes of dead letters: sent again, or parked.
 	TopicDLQMarksV1 = "dlq.marks.v1"
 	// Changes of keys, websites, sessions, links, organizations and quotas, for
-	// processes that remember them.
+	// the caches of all processes.
 	TopicControlV1 = "control.v1"
 )
 

@@ -12,7 +12,7 @@ export const topics = {
    */
   eventsBackfillV1: "events.backfill.v1",
   /**
-   * Measurements of how pages did in browsers.
+   * Web vitals of pages.
    */
   vitalsV1: "vitals.v1",
   /**
@@ -20,11 +20,11 @@ export const topics = {
    */
   errorsV1: "errors.v1",
   /**
-   * Who visitors are, and what is told of them.
+   * Identities of visitors, and their traits.
    */
   identitiesV1: "identities.v1",
   /**
-   * How many events each edge accepted and refused, per owner, minute and
+   * Counts of accepted and rejected events per edge, owner, minute and
    * outcome.
    */
   ingestionV1: "ingestion.v1",
@@ -33,7 +33,7 @@ export const topics = {
    */
   clicksV1: "clicks.v1",
   /**
-   * Which variants of feature flags visitors were given.
+   * Variants of feature flags that visitors received.
    */
   exposuresV1: "exposures.v1",
   /**
@@ -69,12 +69,12 @@ export const topics = {
    */
   exposuresV1Dlq: "exposures.v1.dlq",
   /**
-   * What became of dead letters: sent again, or parked.
+   * Outcomes of dead letters: sent again, or parked.
    */
   dlqMarksV1: "dlq.marks.v1",
   /**
    * Changes of keys, websites, sessions, links, organizations and quotas, for
-   * processes that remember them.
+   * the caches of all processes.
    */
   controlV1: "control.v1",
 } as const;

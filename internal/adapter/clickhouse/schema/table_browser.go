@@ -66,11 +66,11 @@ var Identities = recordTable("identities", "Every identify call, once.",
 	[]Column{called("name", "Always identify.")},
 	asEvents("event_key", "event_id"),
 	[]Column{
-		called("anonymous_id", "Visitor id under which the user came, as events of the day have it; empty when not sent."),
+		called("anonymous_id", "Visitor id of the user, as in events of the day; empty when not sent."),
 		called("profile_id", "The caller's own user id."),
 		{
 			Name: "traits", Type: "String", Codec: "ZSTD(3)",
-			Doc:    "Compact JSON object of the traits that were told; null takes one away.",
+			Doc:    "Compact JSON object of the traits as sent; null removes a trait.",
 			Native: native.Text(func(r *sink.Row) []byte { return r.Event.Properties }),
 		},
 	})
@@ -78,10 +78,10 @@ var Identities = recordTable("identities", "Every identify call, once.",
 // Ingestion1m holds what ingestion.v1 tells.
 var Ingestion1m = recordTable("ingestion_1m",
 	"Events per owner, edge, minute of receipt and outcome.",
-	[]Column{called("name", "What became of the events: accepted, bot, excluded, declined, or the code of the refusal.")},
+	[]Column{called("name", "Outcome: accepted, bot, excluded, declined, or the error code.")},
 	asEvents("event_key", "event_id"),
 	[]Column{
-		called("source", "Edge that counted."),
+		called("source", "Edge that counted the events."),
 		{
 			Name: "events", Type: "UInt64", Codec: "ZSTD(1)", Doc: "Events.",
 			Native: native.Number(native.UInt64,

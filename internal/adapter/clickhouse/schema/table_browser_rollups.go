@@ -5,7 +5,7 @@ import "slices"
 // Vitals15m holds the distribution of each metric.
 var Vitals15m = Table{
 	Name:        "vitals_15m",
-	Doc:         "Measurements per owner, quarter of an hour and metric: how many, their sum and their distribution.",
+	Doc:         "Measurements per owner, quarter of an hour and metric: count, sum and distribution.",
 	Engine:      "AggregatingMergeTree",
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "event_date", "slot", "name"},
@@ -28,7 +28,7 @@ var Vitals15m = Table{
 // Errors15m holds how many errors of each type there were, and who had them.
 var Errors15m = Table{
 	Name:        "errors_15m",
-	Doc:         "Errors, and visitors and sessions that had them, per owner, quarter of an hour and type of error.",
+	Doc:         "Errors with their visitors and sessions, per owner, quarter of an hour and type of error.",
 	Engine:      "AggregatingMergeTree",
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "event_date", "slot", "name"},

@@ -40,7 +40,7 @@ var Clicks15m = Table{
 		{
 			Name: "dimension",
 			Type: "LowCardinality(String)",
-			Doc:  "What is counted by: a column of clicks; referrer, the site that led to the link; or total, every click.",
+			Doc:  "A column of clicks; referrer, the referring site; or total, all clicks.",
 		},
 		{Name: "event_date", Type: "Date", Doc: "UTC day of slot."},
 		{Name: "slot", Type: "DateTime('UTC')", Doc: "Start of the quarter of an hour."},
@@ -48,21 +48,21 @@ var Clicks15m = Table{
 			Name:  "value",
 			Type:  "String",
 			Codec: "ZSTD(1)",
-			Doc:   "Value of the dimension; clicks without one are left out, but of referrer and total.",
+			Doc:   "Value of the dimension. Clicks without a value count for referrer and total only.",
 		},
 		{
 			Name: "detail", Type: "String", Codec: "ZSTD(1)",
 			Doc: "Country of a region or city, name of a referrer; else empty.",
 		},
 		{Name: "clicks", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Clicks of persons."},
-		{Name: "bots", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Other clicks; of total only."},
+		{Name: "bots", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Other clicks; only for total."},
 	},
 }
 
 // Clicks1d holds UTC days, the days of the salt by which visitors are told apart.
 var Clicks1d = Table{
 	Name:        "clicks_1d",
-	Doc:         "Clicks per link, UTC day and value of each dimension; those per rule and variant with their visitors.",
+	Doc:         "Clicks and their visitors per link, UTC day and value of each dimension.",
 	Engine:      "AggregatingMergeTree",
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "dimension", "event_date", "value", "detail"},
@@ -72,13 +72,13 @@ var Clicks1d = Table{
 		{
 			Name: "dimension",
 			Type: "LowCardinality(String)",
-			Doc:  "As in clicks_15m; target instead of total, every click by the rule and variant that chose where it led.",
+			Doc:  "As in clicks_15m, with target in place of total: all clicks by the rule and variant that selected the destination.",
 		},
 		{Name: "event_date", Type: "Date", Doc: "UTC day."},
-		{Name: "value", Type: "String", Codec: "ZSTD(1)", Doc: "As in clicks_15m; of target the rule."},
-		{Name: "detail", Type: "String", Codec: "ZSTD(1)", Doc: "As in clicks_15m; of target the variant."},
+		{Name: "value", Type: "String", Codec: "ZSTD(1)", Doc: "As in clicks_15m; for target the rule."},
+		{Name: "detail", Type: "String", Codec: "ZSTD(1)", Doc: "As in clicks_15m; for target the variant."},
 		{Name: "clicks", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Clicks of persons."},
-		{Name: "bots", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Other clicks; of target only, as what follows."},
+		{Name: "bots", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Other clicks; only for target."},
 		{
 			Name: "visitors",
 			Type: "AggregateFunction(" + wide + ", String)",
@@ -106,7 +106,7 @@ var (
 			"HAVING dimension = '" + AllClicks + "' OR " + someValue,
 	}
 	ClickValues1dView = View{
-		Name: "click_values_1d_mv", From: "clicks", To: "clicks_1d", Doc: "Fills clicks_1d, all but target.",
+		Name: "click_values_1d_mv", From: "clicks", To: "clicks_1d", Doc: "Fills the dimensions of clicks_1d except target.",
 		Select: clicksPer(clickDimensions, "", "", "toUInt64(0) AS bots,\n"+
 			"       uniqCombined64StateIf(17)(e.visitor, false) AS visitors,\n"+
 			"       uniqCombined64StateIf(17)(e.visitor, toDateTime(e.event_time, 'UTC'), false) AS visits,\n"+

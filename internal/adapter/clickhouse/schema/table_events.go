@@ -55,7 +55,7 @@ var eventColumns = []Column{
 	},
 	{
 		Name: "received_at_inv", Type: "UInt64", Codec: "Delta(8), ZSTD(1)",
-		Doc:    "Complement of received_at: of several versions of an event the first received one wins.",
+		Doc:    "Complement of received_at, so that FINAL keeps the version that was received first.",
 		Native: native.Number(native.UInt64, func(r *sink.Row) uint64 { return ^uint64(r.Event.ReceivedAt) }),
 	},
 	{
@@ -80,7 +80,7 @@ var eventColumns = []Column{
 	},
 	{
 		Name: "event_id", Type: "String", Codec: "ZSTD(1)",
-		Doc:    "The caller's eventId, or the one the edge made.",
+		Doc:    "The caller's eventId, or an id from the edge.",
 		Native: native.Text(func(r *sink.Row) []byte { return r.Event.ID }),
 	},
 	{

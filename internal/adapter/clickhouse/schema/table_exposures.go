@@ -16,17 +16,17 @@ var FlagExposures = recordTable(
 	asEvents("event_key"),
 	[]Column{
 		called("event_id", "Made of website, visitor, flag, variant, environment and UTC day."),
-		called("anonymous_id", "Visitor id, as events have it; empty for a user."),
+		called("anonymous_id", "Visitor id, as in events; empty for a user."),
 		called("profile_id", "The caller's own user id, or email: and the hash of an e-mail address; "+
 			"empty for an anonymous visitor."),
 		ofExposure("variant", "Key of the variant.", func(x *record.Exposure) []byte { return x.Variant }),
-		ofExposure("environment", "Environment in which the flag was asked for; empty for the base.",
+		ofExposure("environment", "Environment of the evaluation; empty for the base.",
 			func(x *record.Exposure) []byte { return x.Environment }),
-		ofExposure("reason", "Why the visitor had the variant, such as rollout or split; empty where a client told of it.",
+		ofExposure("reason", "Reason for the variant, such as rollout or split; empty if a client reported the exposure.",
 			func(x *record.Exposure) []byte { return x.Reason }),
 		{
 			Name: "sample_percent", Type: "UInt8", Codec: "ZSTD(1)",
-			Doc: "Of how many percent of the visitors exposures of the flag were told, 1 to 100.",
+			Doc: "Share of visitors whose exposures were recorded, in percent, 1 to 100.",
 			Native: native.Number(native.UInt8,
 				func(r *sink.Row) uint8 { return uint8(max(1, min(exposureOf(r).Sample, 100))) }),
 		},

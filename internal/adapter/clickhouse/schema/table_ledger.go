@@ -33,7 +33,7 @@ var IngestLedger = Table{
 		{Name: "dead_letters", Type: "Int64", Codec: "ZSTD(1)", Doc: "Records sent to the dead letter topic."},
 		{
 			Name: "erased", Type: "Int64", Codec: "ZSTD(1)",
-			Doc: "Records left out because what they are about was erased.",
+			Doc: "Records of erased websites, profiles or visitors, left out.",
 		},
 		{Name: "skipped", Type: "Int64", Codec: "ZSTD(1)", Doc: "Offsets without a record; this and the counts of stored, " +
 			"duplicates, dead_letters and erased add up to last - first + 1."},
@@ -51,7 +51,7 @@ var IngestLedger = Table{
 		{Name: "days", Type: "Array(Date)", Codec: "ZSTD(1)", Doc: "UTC days of the stored rows, in pairs with owners."},
 		{
 			Name: "share_owners", Type: "Array(String)", Codec: "ZSTD(1)",
-			Doc: "Owners of the records that are no rows, once for each hour of receipt; those without an owner are left out.",
+			Doc: "Owners of records without a row, once for each hour of receipt; without records that have no owner.",
 		},
 		{
 			Name: "share_hours", Type: "Array(DateTime('UTC'))", Codec: "ZSTD(1)",
@@ -67,7 +67,7 @@ var IngestLedger = Table{
 		},
 		{
 			Name: "share_erased", Type: "Array(UInt64)", Codec: "ZSTD(1)",
-			Doc: "Records left out because what they are about was erased, for each of share_owners.",
+			Doc: "Records left out after an erasure, for each of share_owners.",
 		},
 		{Name: "written_at", Type: millisecond, Default: "now64(3)", Codec: "ZSTD(1)", Doc: "When the entry was written."},
 	},
@@ -92,7 +92,7 @@ var Unstored1h = Table{
 		{
 			Name: "erased",
 			Type: "SimpleAggregateFunction(sum, UInt64)",
-			Doc:  "Records left out because what they are about was erased.",
+			Doc:  "Records of erased websites, profiles or visitors, left out.",
 		},
 	},
 }
@@ -136,8 +136,8 @@ var IngestMarks = Table{
 		{Name: "topic_id", Type: "UUID", Doc: "The topic's id."},
 		{Name: "partition", Type: "Int32", Doc: "Partition."},
 		{Name: "epoch", Type: "Int64", Doc: "Epoch that was checked."},
-		{Name: "mark", Type: "Int64", Doc: "Offset after the last one that is covered."},
-		{Name: "checked_at", Type: millisecond, Default: "now64(3)", Doc: "When it was found; the latest counts."},
+		{Name: "mark", Type: "Int64", Doc: "Offset after the last covered one."},
+		{Name: "checked_at", Type: millisecond, Default: "now64(3)", Doc: "Time of the check; the latest counts."},
 	},
 }
 
@@ -153,15 +153,15 @@ var RollupDirty = Table{
 		{Name: "owner_id", Type: "LowCardinality(String)", Doc: "As in events."},
 		{Name: "event_date", Type: "Date", Doc: "UTC day."},
 		{Name: "reason", Type: "LowCardinality(String)", Doc: "Why it is listed."},
-		{Name: "base", Type: "UInt64", Doc: "Rows of events FINAL when it was found."},
+		{Name: "base", Type: "UInt64", Doc: "Rows of events FINAL at detection."},
 		{
 			Name: "rollup_15m",
 			Type: "UInt64",
-			Doc:  "What the rollups of quarters of an hour had counted when it was found, by the one that was furthest off.",
+			Doc:  "Count of the quarter-hour rollup that differed most.",
 		},
-		{Name: "rollup_1d", Type: "UInt64", Doc: "What those of days had counted."},
-		{Name: "cleared", Type: "UInt8", Doc: "1 once it was repaired."},
-		{Name: "found_at", Type: millisecond, Default: "now64(3)", Doc: "When it was found or cleared; the latest counts."},
+		{Name: "rollup_1d", Type: "UInt64", Doc: "Count of the daily rollup that differed most."},
+		{Name: "cleared", Type: "UInt8", Doc: "1 after the repair."},
+		{Name: "found_at", Type: millisecond, Default: "now64(3)", Doc: "Time of detection or repair; the latest counts."},
 	},
 }
 

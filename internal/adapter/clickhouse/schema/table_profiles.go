@@ -23,9 +23,9 @@ var Profiles = Table{
 		{
 			Name: "first_seen",
 			Type: "SimpleAggregateFunction(min, DateTime64(3, 'UTC'))",
-			Doc:  "When the user was first told of.",
+			Doc:  "Time of the first identify call.",
 		},
-		{Name: "last_seen", Type: "SimpleAggregateFunction(max, DateTime64(3, 'UTC'))", Doc: "And last."},
+		{Name: "last_seen", Type: "SimpleAggregateFunction(max, DateTime64(3, 'UTC'))", Doc: "Time of the last identify call."},
 	},
 }
 
@@ -40,9 +40,9 @@ var ProfileTraits = Table{
 		{Name: "owner_id", Type: "LowCardinality(String)", Doc: "As in events."},
 		{Name: "profile_id", Type: "String", Codec: "ZSTD(1)", Doc: "The caller's own user id."},
 		{Name: "trait", Type: "String", Codec: "ZSTD(1)", Doc: "Name of the trait."},
-		{Name: "value", Type: "String", Codec: "ZSTD(1)", Doc: "Its value as JSON; null where it was taken away."},
-		{Name: "told_at", Type: millisecond, Codec: "ZSTD(1)", Doc: "When it was told."},
-		{Name: "version", Type: "UInt64", Codec: "ZSTD(1)", Doc: "Order in which things were told."},
+		{Name: "value", Type: "String", Codec: "ZSTD(1)", Doc: "Value as JSON; null after removal."},
+		{Name: "told_at", Type: millisecond, Codec: "ZSTD(1)", Doc: "Time of the identify call."},
+		{Name: "version", Type: "UInt64", Codec: "ZSTD(1)", Doc: "Order of identify calls."},
 	},
 }
 
@@ -55,10 +55,10 @@ var Aliases = Table{
 	Settings: known,
 	Columns: []Column{
 		{Name: "owner_id", Type: "LowCardinality(String)", Doc: "As in events."},
-		{Name: "anonymous_id", Type: "String", Codec: "ZSTD(1)", Doc: "Visitor id, as events of the day have it."},
+		{Name: "anonymous_id", Type: "String", Codec: "ZSTD(1)", Doc: "Visitor id, as in events of the day."},
 		{Name: "profile_id", Type: "String", Codec: "ZSTD(1)", Doc: "The caller's own user id."},
-		{Name: "told_at", Type: millisecond, Codec: "ZSTD(1)", Doc: "When it was told."},
-		{Name: "version", Type: "UInt64", Codec: "ZSTD(1)", Doc: "Order in which things were told."},
+		{Name: "told_at", Type: millisecond, Codec: "ZSTD(1)", Doc: "Time of the identify call."},
+		{Name: "version", Type: "UInt64", Codec: "ZSTD(1)", Doc: "Order of identify calls."},
 	},
 }
 

@@ -15,7 +15,7 @@ var Sessions15m = Table{
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "event_date", "session_key", "slot"},
 	Settings: slices.Concat(remembered, durable, compact, []Setting{
-		{"index_granularity", "1024", "A sample of a day's sessions is read, and little besides."},
+		{"index_granularity", "1024", "A query reads a sample of a day's sessions, and few other rows."},
 	}),
 	Columns: []Column{
 		{Name: "owner_id", Type: "LowCardinality(String)", Doc: "As in events."},
@@ -23,16 +23,16 @@ var Sessions15m = Table{
 		{Name: "session_key", Type: "UInt64", Codec: "NONE", Doc: "Hash of session_id; rows without one are left out."},
 		{Name: "slot", Type: "DateTime('UTC')", Doc: "Start of the quarter of an hour."},
 		{Name: "events", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Rows of events."},
-		{Name: "views", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Those named screen_view."},
-		{Name: "others", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Those named neither screen_view nor page_exit."},
+		{Name: "views", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Events named screen_view."},
+		{Name: "others", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Other events, except page_exit."},
 		{
 			Name: "exits",
 			Type: "SimpleAggregateFunction(sum, UInt64)",
-			Doc:  "Those named page_exit that say how long the page was there.",
+			Doc:  "Events named page_exit with a time on page.",
 		},
-		{Name: "exit_time", Type: "SimpleAggregateFunction(sum, Float64)", Doc: "How long those say, together, in seconds."},
-		{Name: "first", Type: "SimpleAggregateFunction(min, " + millisecond + ")", Doc: "Time of the first one."},
-		{Name: "last", Type: "SimpleAggregateFunction(max, " + millisecond + ")", Doc: "Time of the last one."},
+		{Name: "exit_time", Type: "SimpleAggregateFunction(sum, Float64)", Doc: "Sum of the times on page, in seconds."},
+		{Name: "first", Type: "SimpleAggregateFunction(min, " + millisecond + ")", Doc: "Time of the first event."},
+		{Name: "last", Type: "SimpleAggregateFunction(max, " + millisecond + ")", Doc: "Time of the last event."},
 	},
 }
 
@@ -68,7 +68,7 @@ var Custom15m = Table{
 		{Name: "slot", Type: "DateTime('UTC')", Doc: "Start of the quarter of an hour."},
 		{Name: "name", Type: "LowCardinality(String)", Doc: "Event name."},
 		{Name: "events", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Rows of events."},
-		{Name: "with_properties", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Those with at least one property."},
+		{Name: "with_properties", Type: "SimpleAggregateFunction(sum, UInt64)", Doc: "Events with at least one property."},
 		{
 			Name: "users",
 			Type: "AggregateFunction(" + narrow + ", String)",
@@ -80,8 +80,8 @@ var Custom15m = Table{
 			Doc:  "Distinct session_id, without the empty one.",
 		},
 		{Name: "pages", Type: "AggregateFunction(" + narrow + ", String)", Doc: "Distinct path, without the empty one."},
-		{Name: "first", Type: "SimpleAggregateFunction(min, " + millisecond + ")", Doc: "Time of the first one."},
-		{Name: "last", Type: "SimpleAggregateFunction(max, " + millisecond + ")", Doc: "Time of the last one."},
+		{Name: "first", Type: "SimpleAggregateFunction(min, " + millisecond + ")", Doc: "Time of the first event."},
+		{Name: "last", Type: "SimpleAggregateFunction(max, " + millisecond + ")", Doc: "Time of the last event."},
 	},
 }
 

@@ -13,7 +13,7 @@ var Tombstones = Table{
 		{Name: "kind", Type: "LowCardinality(String)", Doc: "website, profile or visitor."},
 		{Name: "id", Type: "String", Doc: "First 128 bits of the SHA-256 of kind, owner_id and the profile or anonymous " +
 			"id, zero bytes between them; empty for a website."},
-		{Name: "before", Type: millisecond, Doc: "Time of receipt up to which it counts, included."},
+		{Name: "before", Type: millisecond, Doc: "Records received at or before this time are erased."},
 		{Name: "erasure_id", Type: "String", Doc: "The erasure that wrote it."},
 		{Name: "created_at", Type: millisecond, Default: "now64(3)", Doc: "When it was written."},
 	},

@@ -19,7 +19,7 @@ const (
 // website, and a row holds up to 200 KiB of sketches.
 func granules(rows string) []Setting {
 	return []Setting{
-		{"index_granularity", rows, "Rows are few and wide: a question reads those of one website, and little besides."},
+		{"index_granularity", rows, "Rows are few and wide. A query reads the rows of one website, and few others."},
 	}
 }
 

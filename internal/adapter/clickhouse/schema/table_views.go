@@ -65,11 +65,11 @@ var Views1d = Table{
 		{
 			Name: "dimension",
 			Type: "LowCardinality(String)",
-			Doc:  "What is counted by: a column of events; referrer, the site that led to the page, or Direct.",
+			Doc:  "A column of events; or referrer, the referring site or Direct.",
 		},
 		{Name: "event_date", Type: "Date", Doc: "UTC day."},
-		{Name: "value", Type: "String", Doc: "Value of the dimension; page views without one are left out, and of " +
-			"referrer those that a page of the same website led to. Of browser_version it is the browser."},
+		{Name: "value", Type: "String", Doc: "Value of the dimension; for browser_version the browser. Page views " +
+			"without a value are left out. So are page views with a referrer of the same website, for referrer."},
 		{
 			Name: "detail",
 			Type: "String",
@@ -84,17 +84,17 @@ var Views1d = Table{
 		{
 			Name: "referrer",
 			Type: "SimpleAggregateFunction(min, String)",
-			Doc:  "The first of their referrers by the alphabet; of referrer only.",
+			Doc:  "First of the referrers in alphabetical order; only for referrer.",
 		},
 		{
 			Name: "utm_source",
 			Type: "SimpleAggregateFunction(min, String)",
-			Doc:  "The first of their utm_source; of referrer only.",
+			Doc:  "First utm_source in alphabetical order; only for referrer.",
 		},
 		{
 			Name: "referrer_host",
 			Type: "SimpleAggregateFunction(min, String)",
-			Doc:  "The first of their referrer_host; of referrer only.",
+			Doc:  "First referrer_host in alphabetical order; only for referrer.",
 		},
 	},
 }
@@ -106,7 +106,7 @@ var Views1d = Table{
 var (
 	Views1dView = View{
 		Name: "views_1d_mv", From: "events", To: "views_1d",
-		Doc:    "Fills views_1d, all but referrer and what begins with utm_.",
+		Doc:    "Fills the dimensions of views_1d except referrer and utm_*.",
 		Select: perDimension(dimensions, choose(dimensions[:detailed+1], detailOf), ""),
 	}
 	Campaigns1dView = View{
