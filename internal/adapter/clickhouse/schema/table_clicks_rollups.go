@@ -72,7 +72,7 @@ var Clicks1d = Table{
 		{
 			Name: "dimension",
 			Type: "LowCardinality(String)",
-			Doc:  "As in clicks_15m, with target in place of total: all clicks by the rule and variant that selected the destination.",
+			Doc:  "As in clicks_15m, with target in place of total: clicks by the selecting rule and variant.",
 		},
 		{Name: "event_date", Type: "Date", Doc: "UTC day."},
 		{Name: "value", Type: "String", Codec: "ZSTD(1)", Doc: "As in clicks_15m; for target the rule."},

@@ -23,9 +23,9 @@ var Profiles = Table{
 		{
 			Name: "first_seen",
 			Type: "SimpleAggregateFunction(min, DateTime64(3, 'UTC'))",
-			Doc:  "Time of the first identify call.",
+			Doc:  "Time of the first call to identify.",
 		},
-		{Name: "last_seen", Type: "SimpleAggregateFunction(max, DateTime64(3, 'UTC'))", Doc: "Time of the last identify call."},
+		{Name: "last_seen", Type: "SimpleAggregateFunction(max, DateTime64(3, 'UTC'))", Doc: "Time of the last call."},
 	},
 }
 
