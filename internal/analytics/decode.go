@@ -117,7 +117,7 @@ func (d *decoder) open(prefix string, v *fastjson.Value, table fields, other fun
 				names = append(names, n)
 			}
 			d.problems = append(d.problems,
-				problem(at, "unknown_field", "Unknown field: "+echo(name), didYouMean(name, sorted(names))))
+				problem(at, "unknown_field", "Unknown field: "+echo(name), didYouMean(name, sorted(names), keySynonyms)))
 		case seen[name]:
 			d.add(at, "duplicate", echo(name)+" is given twice")
 		case v.Type() != fastjson.TypeNull:

@@ -243,16 +243,24 @@ func (t *Type) field(name string) *Field {
 	return findField(name)
 }
 
+// fieldNames returns the names and aliases of all fields.
+func fieldNames() []string {
+	var names []string
+	for i := range Fields {
+		names = append(append(names, Fields[i].Name), Fields[i].Aliases...)
+	}
+	return names
+}
+
 // suggestField returns the field that the caller may have meant, else all there
 // are.
 func suggestField(name string) string {
-	var names, all []string
-	for _, f := range Fields {
-		names = append(names, f.Name)
-		all = append(append(all, f.Name), f.Aliases...)
-	}
-	if s := didYouMean(name, all); s != "" {
+	if s := didYouMean(name, fieldNames(), fieldSynonyms); s != "" {
 		return s
+	}
+	names := make([]string, len(Fields))
+	for i := range Fields {
+		names[i] = Fields[i].Name
 	}
 	return "Supported filter fields: " + strings.Join(names, ", ")
 }

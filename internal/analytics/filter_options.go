@@ -126,7 +126,7 @@ func (c *compiler) checkOptionNames(i int, t *Type) {
 		}
 		if !slices.Contains(names, raw.name) {
 			c.problems = append(c.problems, problem(at+echo(raw.name), "unknown_field", "Unknown field: "+echo(raw.name),
-				didYouMean(raw.name, sorted(slices.Clone(names)))))
+				didYouMean(raw.name, sorted(slices.Clone(names)), keySynonyms)))
 		}
 	}
 }
