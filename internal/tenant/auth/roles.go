@@ -127,7 +127,7 @@ func Admit(p Principal, class Class) error {
 	row := class.Row()
 	switch {
 	case row == nil:
-		return apierr.Wrap(apierr.AccessDenied, fmt.Errorf("there is no class %q", class))
+		return apierr.Wrap(apierr.AccessDenied, fmt.Errorf("unknown class %q", class))
 	case class == Public:
 		return nil
 	case p.Kind == KindAnonymous:
@@ -135,7 +135,7 @@ func Admit(p Principal, class Class) error {
 	case p.Kind == KindKey:
 		return admitKey(p, row)
 	case row.Role != "" && !AtLeast(p.Role, row.Role):
-		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("user %s is %q and needs to be %s", p.UserID, p.Role, row.Role))
+		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("user %s has the role %q; %s is required", p.UserID, p.Role, row.Role))
 	}
 	return nil
 }
@@ -144,13 +144,13 @@ func admitKey(p Principal, row *ClassRow) error {
 	switch {
 	case len(row.Scopes) == 0:
 		return &apierr.Error{
-			Code: apierr.AccessDenied, Message: "API keys cannot do this; sign in instead",
-			Err: fmt.Errorf("key %s may not %s", p.KeyID, row.Class),
+			Code: apierr.AccessDenied, Message: "API keys cannot call this operation; sign in instead",
+			Err: fmt.Errorf("key %s must not call operations of class %s", p.KeyID, row.Class),
 		}
 	case !slices.ContainsFunc(row.Scopes, p.Has):
-		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("key %s lacks %v", p.KeyID, row.Scopes))
+		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("key %s lacks the scopes %v", p.KeyID, row.Scopes))
 	case row.Global && !p.Global():
-		return apierr.Wrap(apierr.AccessDenied, fmt.Errorf("key %s is limited to a website", p.KeyID))
+		return apierr.Wrap(apierr.AccessDenied, fmt.Errorf("key %s is limited to one website", p.KeyID))
 	}
 	return nil
 }
