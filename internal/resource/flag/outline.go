@@ -113,7 +113,8 @@ func (c *change) missing() error {
 		at := indexed("prerequisites", i)
 		other := c.after.find(c.is.WebsiteID, p.FlagKey)
 		if other == nil {
-			bad.Add(at+".flagKey", "unknown_flag", "%s.flagKey must be the key of a flag; %s does not exist or is archived", at, p.FlagKey)
+			bad.Add(at+".flagKey", "unknown_flag", "%s.flagKey must be the key of a flag; %s does not exist or "+
+				"is archived", at, p.FlagKey)
 			continue
 		}
 		for j, v := range p.Variants {
@@ -152,7 +153,8 @@ func (c *change) needed() error {
 	case len(gone) > 0:
 		return conflict(ErrInUse, "Flag %s is a prerequisite of %s", c.was.Key, listed(gone))
 	case len(lacking) > 0:
-		return conflict(ErrInUse, "The change removes a variant of flag %s that is a prerequisite of %s", c.is.Key, listed(lacking))
+		return conflict(ErrInUse, "The change removes a variant of flag %s that is a "+
+			"prerequisite of %s", c.is.Key, listed(lacking))
 	}
 	return nil
 }

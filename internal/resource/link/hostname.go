@@ -36,7 +36,8 @@ func (r *Rules) cleanHostname(text string) (string, error) {
 	switch {
 	case len(ascii) > MaxHostnameLen || slices.ContainsFunc(labels, func(l string) bool { return len(l) > maxLabelLen }):
 		return "", apierr.Invalid("hostname", "too_long",
-			fmt.Sprintf("hostname must have at most %d bytes in ASCII form, and each label at most %d", MaxHostnameLen, maxLabelLen))
+			fmt.Sprintf("hostname must have at most %d bytes in ASCII form, and each label at "+
+				"most %d", MaxHostnameLen, maxLabelLen))
 	case slices.Contains(labels, ""):
 		return "", noHostname()
 	case len(labels) < 2:

@@ -162,7 +162,8 @@ func (k *Key) setIPAllow(bad *apierr.Rejection, list []string) {
 func (k *Key) setIdleExpiry(bad *apierr.Rejection, days int) {
 	k.IdleExpiryDays = days
 	if days < 0 || days > MaxIdleExpiryDays {
-		bad.Add("idleExpiryDays", "range", "idleExpiryDays must be from 1 to %d, or null if the key never expires from inactivity", MaxIdleExpiryDays)
+		bad.Add("idleExpiryDays", "range", "idleExpiryDays must be from 1 to %d, or null if the key "+
+			"never expires from inactivity", MaxIdleExpiryDays)
 	}
 }
 

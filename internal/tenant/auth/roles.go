@@ -135,7 +135,8 @@ func Admit(p Principal, class Class) error {
 	case p.Kind == KindKey:
 		return admitKey(p, row)
 	case row.Role != "" && !AtLeast(p.Role, row.Role):
-		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("user %s has the role %q; %s is required", p.UserID, p.Role, row.Role))
+		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("user %s has the role %q; %s is "+
+			"required", p.UserID, p.Role, row.Role))
 	}
 	return nil
 }

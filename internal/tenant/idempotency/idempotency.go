@@ -145,7 +145,8 @@ func (k *Calls) Begin(ctx context.Context, call *Call) (*Claim, []byte, error) {
 	response, err := claim.open(before.Sealed)
 	if err != nil {
 		return nil, nil, &apierr.Error{
-			Code: apierr.Conflict, Message: "The call took effect, and its response was sent to another of your credentials", Err: err,
+			Code: apierr.Conflict, Message: "The call took effect, and its response was sent to another of your " +
+				"credentials", Err: err,
 		}
 	}
 	return nil, response, nil

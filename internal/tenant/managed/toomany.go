@@ -13,6 +13,7 @@ var ErrTooMany = errors.New("the organization has reached its limit")
 // TooMany returns a QuotaExceeded error that names the limit.
 func TooMany(what string, limit int) error {
 	return &apierr.Error{
-		Code: apierr.QuotaExceeded, Message: fmt.Sprintf("The organization has reached its limit of %d %s", limit, what), Err: ErrTooMany,
+		Code: apierr.QuotaExceeded, Message: fmt.Sprintf("The organization has reached its "+
+			"limit of %d %s", limit, what), Err: ErrTooMany,
 	}
 }

@@ -63,7 +63,8 @@ func (s *Service) mayCreate(memberships []Membership) error {
 		}
 	}
 	return &apierr.Error{
-		Code: apierr.Forbidden, Message: "Only owners of an organization can create another one on this installation; ask the operator",
+		Code: apierr.Forbidden, Message: "Only owners of an organization can create another one on this installation; ask " +
+			"the operator",
 	}
 }
 

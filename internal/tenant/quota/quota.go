@@ -44,7 +44,8 @@ const (
 // quota of at most MaxEvents.
 func CheckEvents(n int64) error {
 	if n < Default || n > MaxEvents {
-		return apierr.Invalid("monthlyEvents", "out_of_range", fmt.Sprintf("a quota must be from 1 to %d events a month", MaxEvents))
+		return apierr.Invalid("monthlyEvents", "out_of_range", fmt.Sprintf("a quota must be from 1 to %d events "+
+			"a month", MaxEvents))
 	}
 	return nil
 }

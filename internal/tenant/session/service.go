@@ -355,7 +355,8 @@ func (s *Service) SignUp(ctx context.Context, c Caller, in NewAccount) (*Opened,
 func (s *Service) maySignUp(in NewAccount) error {
 	switch {
 	case s.cfg.SignUp == SignUpOff:
-		return &apierr.Error{Code: apierr.Forbidden, Message: "Sign-up is disabled on this installation; ask the operator for an account"}
+		return &apierr.Error{Code: apierr.Forbidden, Message: "Sign-up is disabled on this installation; ask the operator " +
+			"for an account"}
 	case in.Invitation == "" && s.cfg.SignUp != SignUpOpen:
 		return &apierr.Error{Code: apierr.Forbidden, Message: "Signing up requires an invitation"}
 	case in.Invitation != "" && !token.WellFormed(in.Invitation):

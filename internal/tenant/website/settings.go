@@ -96,7 +96,8 @@ func (s *Settings) normalize(bad *apierr.Rejection) {
 			MaxSessionTimeout)
 	}
 	if s.DataRetentionDays < 0 || s.DataRetentionDays > MaxRetentionDays {
-		bad.Add("settings.dataRetentionDays", "range", "settings.dataRetentionDays must be from 1 to %d, or null to keep events forever",
+		bad.Add("settings.dataRetentionDays", "range", "settings.dataRetentionDays must be from 1 to %d, or null to keep "+
+			"events forever",
 			MaxRetentionDays)
 	}
 }
@@ -112,7 +113,8 @@ var (
 	originRule  = listRule{"host", "a host such as shop.example.com or *.example.com", normalOrigin}
 	addressRule = listRule{"address", "an IP address such as 203.0.113.7 or a range such as 203.0.113.0/24", normalAddress}
 	pathRule    = listRule{
-		"path", fmt.Sprintf("a path of at most %d characters such as /admin/**, without a query string or spaces", MaxPathLen),
+		"path", fmt.Sprintf("a path of at most %d characters such as /admin/**, without a query string or "+
+			"spaces", MaxPathLen),
 		normalPath,
 	}
 	parameterRule = listRule{
