@@ -361,8 +361,8 @@ func TestFlagsThatNeedEachOtherAreKeptFromHarm(t *testing.T) {
 		{"flags/archive", byID(a, ""), "Flag a is a prerequisite of flag b"},
 		{"flags/archive", byID(b, ""), "Flag b is a prerequisite of flag c"},
 		{"segments/delete", byID(segment, ""), "Segment staff is used by flag b"},
-		{"flags/create", `{"key":"a","type":"boolean"}`, "Another flag has this key already"},
-		{"segments/create", `{"key":"staff","userIds":["u"]}`, "Another segment has this key already"},
+		{"flags/create", `{"key":"a","type":"boolean"}`, "Another flag already has this key"},
+		{"segments/create", `{"key":"staff","userIds":["u"]}`, "Another segment already has this key"},
 		// It would hide the one that c needs.
 		{
 			"flags/create", fmt.Sprintf(`{"key":"b","type":"boolean","websiteId":%q,%s}`, site, needs("c")),
@@ -382,11 +382,11 @@ func TestFlagsThatNeedEachOtherAreKeptFromHarm(t *testing.T) {
 	do[flagData](d, "editor", "flags/archive", byID(b, ""))
 	do[flagData](d, "editor", "segments/delete", byID(segment, ""))
 	if r := d.rejected("editor", "flags/unarchive", byID(c, ""), 409, apierr.Conflict); !strings.Contains(r.Error,
-		"there is no flag b") {
+		"b does not exist") {
 		t.Errorf("brought back before what it needs: %s", r.Text)
 	}
 	if r := d.rejected("editor", "flags/unarchive", byID(b, ""), 409, apierr.Conflict); !strings.Contains(r.Error,
-		"there is no segment staff") {
+		"staff does not exist") {
 		t.Errorf("brought back without its segment: %s", r.Text)
 	}
 }

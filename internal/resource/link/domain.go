@@ -27,7 +27,7 @@ var (
 func DomainInUse(links int) error {
 	return &apierr.Error{
 		Code:    apierr.Conflict,
-		Message: fmt.Sprintf("The domain has %d links. Delete them or move them to another host", links),
+		Message: fmt.Sprintf("The domain has links (%d); delete them or move them to another host", links),
 		Err:     ErrDomainInUse,
 	}
 }

@@ -1182,7 +1182,7 @@ export interface ControlV1 {
  */
 export interface EventHeaders {
   /**
-   * Topic and version of the envelope; the backfill topic has that of
+   * Topic and version of the envelope. The backfill topic uses those of
    * events.v1.
    */
   "schema": string;
@@ -1191,7 +1191,7 @@ export interface EventHeaders {
    */
   "type": string;
   /**
-   * Website id; empty for an event of the organization.
+   * Website id; empty for an event without a website.
    */
   "website": string;
   /**
@@ -1199,12 +1199,13 @@ export interface EventHeaders {
    */
   "organization": string;
   /**
-   * Time of receipt in Unix milliseconds; equal to the record's timestamp.
+   * Time of receipt in Unix milliseconds; equal to the timestamp of the
+   * record.
    */
   "received-at": string;
   /**
-   * Id of the request that brought the event; also in the service's log and
-   * in the response.
+   * Id of the request that sent the event; also in the service's log and in
+   * the response.
    */
   "request-id": string;
   /**
@@ -1213,7 +1214,7 @@ export interface EventHeaders {
    */
   "eid": string;
   /**
-   * W3C trace context; only on traced requests.
+   * W3C trace context; only for traced requests.
    */
   "traceparent"?: string;
   /**
@@ -1222,7 +1223,7 @@ export interface EventHeaders {
    */
   "replay"?: string;
   /**
-   * How often a dead letter was sent again.
+   * Number of times that a dead letter was sent again.
    */
   "hops"?: string;
 }
