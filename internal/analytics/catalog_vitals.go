@@ -50,8 +50,7 @@ func ofMetric(measure, metric string) Column {
 		c.Example = "0.08"
 	}
 	if p, ok := strings.CutPrefix(measure, "p"); ok {
-		c.Description = strings.ToUpper(metric) + " that " + p +
-			" percent of the measurements do not pass; null where none was measured."
+		c.Description = strings.ToUpper(metric) + ": percentile " + p + " of the measurements; null if there is no measurement."
 		c.Expr = "quantileExactInclusiveOrNullIf(0." + p + ")"
 	}
 	c.Expr = "round(" + c.Expr + "(e.value, e.name = '" + strings.ToUpper(metric) + "'), 4)"

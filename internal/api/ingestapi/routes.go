@@ -111,19 +111,19 @@ var Routes = []Route{
 	},
 	{
 		Method: fiber.MethodGet, Path: "/tracker.js", Responses: scriptResponses,
-		Help: "The script for websites, by a name that stays.", handle: (*handlers).script,
+		Help: "Get the tracker of the running release.", handle: (*handlers).script,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/tracker.:hash.js", Responses: scriptResponses,
-		Help: "One version of the script, for ever.", handle: (*handlers).script,
+		Help: "Get one version of the tracker.", handle: (*handlers).script,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/tracker-extra.js", Responses: scriptResponses,
-		Help: "What the script loads to measure web vitals.", handle: (*handlers).script,
+		Help: "Get the script with which the tracker measures web vitals.", handle: (*handlers).script,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/tracker-extra.:hash.js", Responses: scriptResponses,
-		Help: "One version of it, for ever.", handle: (*handlers).script,
+		Help: "Get one version of that script.", handle: (*handlers).script,
 	},
 }
 

@@ -133,7 +133,7 @@ var WebTexts = [NumWebTexts]WebField{
 	LinkText:       {"linkText", "Text of the clicked link.", 2048},
 	Message:        {"message", "Error message.", 8192},
 	Filename:       {"filename", "URL of the script that raised the error.", 2048},
-	Stack:          {"stack", "Its stack.", 32768},
+	Stack:          {"stack", "Stack trace of the error.", 32768},
 	OriginalName: {
 		"originalName", "Event name as sent, if the website exceeded its limit of names that day and the name is " +
 			"(other).", 256,
