@@ -104,12 +104,12 @@ func linkReferrers() Type {
 		"Clicks by referrer, most clicks first.", "e.referrer_host", "",
 		overShape(clicksBy("referrer", "e.referrer_host", "e.referrer_name"), "e.value",
 			map[string]string{"name": named("e.value", "e.detail"), "referrer": "e.value", "clicks": sumOfClicks}),
-		nameOf("Site", "Name of the referrer, such as Google; Direct if there is none.", "Google",
+		nameOf("Site", "Name of the referrer, such as Google; Direct without a referrer.", "Google",
 			named("e.referrer_host", "e.referrer_name")),
 		Column{
-			Name: "referrer", Type: String, Label: "Host", Description: "Host of the referrer, without www.; empty if there " +
-				"is none.",
-			Example: "google.com", Expr: "e.referrer_host",
+			Name: "referrer", Type: String, Label: "Host",
+			Description: "Host of the referrer, without www.; empty without a referrer.",
+			Example:     "google.com", Expr: "e.referrer_host",
 		},
 		linkClicks)
 }
@@ -127,7 +127,7 @@ func linkTargets() Type {
 			Example: "rul_01JQZ3F8Y4M2N6P8R0S2T4V6WC", Expr: "e.rule_id",
 		},
 		Column{
-			Name: "variant_id", Type: String, Label: "Variant", Description: "Variant that was drawn; empty if there was none.",
+			Name: "variant_id", Type: String, Label: "Variant", Description: "Variant that was drawn; empty without variants.",
 			Example: "var_01JQZ3F8Y4M2N6P8R0S2T4V6WD", Expr: "e.variant_id",
 		},
 		linkClicks, linkVisitors)
@@ -155,7 +155,7 @@ func linkSummary() Type {
 			Name:        "last_clicked",
 			Type:        Datetime,
 			Label:       "Last",
-			Description: "Time of the latest click of a person; null if there is none.",
+			Description: "Time of the latest click of a person; null without such a click.",
 			Example:     "2026-03-29T11:30:00.000Z",
 			Expr:        "maxIf(e.event_time, {counted})",
 		})

@@ -84,8 +84,8 @@ var realtimeTypes = []Type{
 		Columns: []Column{
 			{
 				Name: "referrer", Type: String, Label: "Source",
-				Description: "Name of the referrer, such as Google; Direct if there is " +
-					"none.", Example: "Google", Expr: referrerName,
+				Description: "Name of the referrer, such as Google; Direct without a referrer.",
+				Example:     "Google", Expr: referrerName,
 			},
 			{
 				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids.", Example: "5",

@@ -32,7 +32,7 @@ var profileTypes = []Type{
 				Name:        "visitor_id",
 				Type:        String,
 				Label:       "Visitor",
-				Description: "Latest anonymous id, as stored; empty if there is none.",
+				Description: "Latest anonymous id, as stored; empty without an anonymous id.",
 				Example:     "anon_5f0c1a",
 				Expr:        lastKnown("e.anonymous_id"),
 			},
@@ -54,7 +54,7 @@ var profileTypes = []Type{
 			},
 			{
 				Name: "identified_at", Type: Datetime, Label: "Identified",
-				Description: "Time of the first identify call for the user, regardless of the range; null if there is none.",
+				Description: "Time of the first identify call for the user, regardless of the range; null without such a call.",
 				Example:     "2026-01-07T16:20:11.004Z", Expr: "max(e.known)",
 			},
 			{
@@ -123,7 +123,7 @@ var profileTypes = []Type{
 				Name:        "visitor_id",
 				Type:        String,
 				Label:       "Visitor",
-				Description: "Latest anonymous id, as stored; empty if there is none.",
+				Description: "Latest anonymous id, as stored; empty without an anonymous id.",
 				Example:     "anon_5f0c1a",
 				Expr:        "argMaxIf(e.visitor, e.last, e.visitor != '')",
 			},

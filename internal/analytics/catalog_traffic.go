@@ -66,9 +66,9 @@ func referrers(name, title, description, by string, rollup *Rollup, aliases ...s
 		Title: title, Category: "Traffic", Tags: []string{"traffic"}, Visualization: "table", Description: description,
 		Columns: []Column{
 			{
-				Name: "name", Type: String, Label: "Source", Description: "Name of the referrer, such as Google; Direct if there " +
-					"is none.",
-				Example: "Google", Expr: by,
+				Name: "name", Type: String, Label: "Source",
+				Description: "Name of the referrer, such as Google; Direct without a referrer.",
+				Example:     "Google", Expr: by,
 			},
 			viewCount, viewVisitors, leadShare,
 			{
@@ -93,7 +93,8 @@ func referrers(name, title, description, by string, rollup *Rollup, aliases ...s
 			},
 			{
 				Name: "parsed_referrer", Type: String, Label: "Parsed referrer",
-				Description: "Name of the referrer; Direct if there is none.", Example: "Google", Expr: "min(" + referrerName + ")",
+				Description: "Name of the referrer; Direct without a referrer.", Example: "Google",
+				Expr: "min(" + referrerName + ")",
 			},
 		},
 		Filters: viewFilters, Groups: eventGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit,

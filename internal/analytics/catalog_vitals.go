@@ -50,7 +50,8 @@ func ofMetric(measure, metric string) Column {
 		c.Example = "0.08"
 	}
 	if p, ok := strings.CutPrefix(measure, "p"); ok {
-		c.Description = strings.ToUpper(metric) + ": percentile " + p + " of the measurements; null if there is no measurement."
+		c.Description = strings.ToUpper(metric) + ": percentile " + p +
+			" of the measurements; null if there is no measurement."
 		c.Expr = "quantileExactInclusiveOrNullIf(0." + p + ")"
 	}
 	c.Expr = "round(" + c.Expr + "(e.value, e.name = '" + strings.ToUpper(metric) + "'), 4)"

@@ -121,7 +121,7 @@ var Fields = []Field{
 	},
 	{
 		Name:   "referrer_name",
-		Doc:    "Name of the referrer, such as Google; Direct if there is none.",
+		Doc:    "Name of the referrer, such as Google; Direct without a referrer.",
 		Tables: inEvents,
 		expr:   referrerName,
 	},

@@ -46,7 +46,7 @@ func (s *Flags) Resource() rpc.Resource {
 			rpc.Op(rpc.Spec{
 				Name: "create", Summary: "Create a flag", Class: auth.ManageFlags, Creates: true, Audit: "flag.created",
 				Detail: "The flag is inactive at first. A website's flag overrides a flag of all websites with the same " +
-					"key, unless the website's flag is archived." + covers,
+					"key. An archived flag overrides nothing." + covers,
 			}, s.create),
 			rpc.Op(rpc.Spec{
 				Name: "get", Summary: "Get a flag", Class: auth.ViewFlags,

@@ -27,7 +27,7 @@ type WithClicks struct {
 // ClickCounts are told where they are asked for.
 type ClickCounts struct {
 	Clicks        rpc.Patch[int64]    `json:"clicks,omitzero" nullable:"true" doc:"Clicks of persons, with withClicks; null while the count is unavailable."`
-	LastClickedAt rpc.Patch[rpc.Time] `json:"lastClickedAt,omitzero" nullable:"true" doc:"Time of the last click of a person, with withClicks; null if there was none or the time is unavailable."`
+	LastClickedAt rpc.Patch[rpc.Time] `json:"lastClickedAt,omitzero" nullable:"true" doc:"Time of the last click of a person, with withClicks; null without a click, or if the time is unavailable."`
 }
 
 // countedBody is a link with its clicks.

@@ -57,7 +57,7 @@ func (s *Websites) Resource() rpc.Resource {
 			}, s.get),
 			rpc.Op(rpc.Spec{
 				Name: "list", Summary: "List websites", Class: auth.ViewWebsites,
-				Detail: "Lists existing websites or, with deleted, those that can be restored. Omits the " +
+				Detail: "Lists existing websites. With deleted, lists websites that can be restored. Omits the " +
 					"settings for a key that cannot manage websites." + sessionsAndKeys,
 			}, s.list),
 			rpc.Op(rpc.Spec{

@@ -64,7 +64,8 @@ func TestARejectionNamesTheFieldAndTheRule(t *testing.T) {
 			Index: apierr.NoIndex, Field: "tags[1]", Rule: "too_long", Message: "tags[1] must have 1 to 3 characters; it has 4",
 		},
 		"a\u202eb": {
-			Index: apierr.NoIndex, Field: "tags[1]", Rule: "invalid_text", Message: "tags[1] must not contain the character U+202E",
+			Index: apierr.NoIndex, Field: "tags[1]", Rule: "invalid_text",
+			Message: "tags[1] must not contain the character U+202E",
 		},
 		"\u0301": {
 			Index:   apierr.NoIndex,
