@@ -214,7 +214,7 @@ func TestKeyCommandsSayWhatIsWrong(t *testing.T) {
 		},
 		{
 			[]string{"create", "--name", "x", "--scope", "all", "--organization", second.ID, "--expires", "-1h"},
-			"expiresAt must lie in the future",
+			"expiresAt must be in the future",
 		},
 		{[]string{"revoke", "key_x"}, "key_x: API key not found"},
 	} {

@@ -52,7 +52,8 @@ func (a *Asked) preset(now time.Time, zone *time.Location) (Range, []apierr.Deta
 		return rng,
 			[]apierr.Detail{problem("preset", "unknown_preset", "Invalid date preset: "+echo(a.Preset), presetSuggestion())}
 	case a.Start != "" || a.End != "":
-		return rng, []apierr.Detail{problem("preset", "conflict", "preset and dates exclude each other", "")}
+		return rng, []apierr.Detail{problem("preset", "conflict", "preset must be absent if startDate or endDate is "+
+			"present", "")}
 	}
 	return rng, nil
 }

@@ -40,14 +40,17 @@ var byName = sync.OnceValue(func() map[string]*Type {
 // Lookup returns the type of that name or alias; nil when there is none.
 func Lookup(name string) *Type { return byName()[name] }
 
-// suggestType returns a sentence for a name that no type has.
-func suggestType(name string) string {
+// typeNames returns the names and aliases of all types.
+func typeNames() []string {
 	var names []string
 	for i := range Catalog {
 		names = append(append(names, Catalog[i].Name), Catalog[i].Aliases...)
 	}
-	return didYouMean(name, names)
+	return names
 }
+
+// suggestType returns a sentence for a name that no type has.
+func suggestType(name string) string { return didYouMean(name, typeNames(), typeSynonyms) }
 
 // column returns the column of that name; nil when there is none.
 func (t *Type) column(name string) *Column {

@@ -13,12 +13,13 @@ var (
 		Name: "total_events", Type: Number, Label: "Events", Description: "Custom events.", Example: "128", Expr: "count()",
 	}
 	eventTypes = Column{
-		Name: "unique_event_types", Type: Number, Label: "Event names", Description: "Distinct names.", Example: "7",
+		Name: "unique_event_types", Type: Number, Label: "Event names", Description: "Number of distinct " +
+			"names.", Example: "7",
 		Expr: "uniqExact(e.name)",
 	}
 	uniqueUsers = Column{
 		Name: "unique_users", Type: Number, Label: "Users", Example: "96", Expr: persons,
-		Description: "Distinct anonymous ids, and profile ids of events that carry no anonymous id.",
+		Description: "Distinct anonymous ids, plus profile ids of events without an anonymous id.",
 	}
 	uniqueSessions = Column{
 		Name: "unique_sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids.", Example: "101",
@@ -39,25 +40,26 @@ var customEventTypes = []Type{
 	{
 		Name: "custom_events", Subjects: Website | Organization,
 		Title: "Custom events", Category: "Custom events", Tags: []string{"events"}, Visualization: "table",
-		Description: "Custom events per name, most frequent first.",
+		Description: "Custom events by name, most frequent first.",
 		Columns: []Column{
 			{Name: "name", Type: String, Label: "Event", Description: "Name of the event.", Example: "signup", Expr: "e.name"},
 			totalEvents, uniqueUsers, uniqueSessions,
 			{
-				Name: "last_occurrence", Type: Datetime, Label: "Last", Description: "Time of the latest one.",
+				Name: "last_occurrence", Type: Datetime, Label: "Last", Description: "Time of the latest event.",
 				Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)",
 			},
 			{
-				Name: "first_occurrence", Type: Datetime, Label: "First", Description: "Time of the earliest one.",
+				Name: "first_occurrence", Type: Datetime, Label: "First", Description: "Time of the earliest event.",
 				Example: "2026-03-01T08:12:45.120Z", Expr: "min(e.event_time)",
 			},
 			{
 				Name: "events_with_properties", Type: Number, Label: "With properties",
-				Description: "Those with at least one property.", Example: "120", Expr: "countIf(e.properties NOT IN ('', '{}'))",
+				Description: "Custom events with at least one " +
+					"property.", Example: "120", Expr: "countIf(e.properties NOT IN ('', '{}'))",
 			},
 			{
 				Name: "percentage", Type: Number, Label: "Share", Unit: percent,
-				Description: "Share of all custom events of the range.", Example: "31.07", Expr: shareOfViews,
+				Description: "Share of all custom events in the range.", Example: "31.07", Expr: shareOfViews,
 			},
 		},
 		Filters: customEventFilters, Groups: eventGroups, Sorts: []string{"total_events", "unique_users"},
@@ -75,7 +77,7 @@ var customEventTypes = []Type{
 		Name: "custom_events_summary", Subjects: Website | Organization,
 		Title: "Custom events summary", Category: "Custom events", Tags: []string{"events", "overview"},
 		Visualization: "metric",
-		Description:   "Custom events of the range, with their distinct names, users, sessions and pages.",
+		Description:   "Custom events in the range, with their distinct names, users, sessions and pages.",
 		Columns:       []Column{totalEvents, eventTypes, uniqueUsers, uniqueSessions, uniquePages},
 		Filters:       customEventFilters, Groups: eventGroups, DefaultLimit: 1, Public: true,
 		Where: customEvent, Rollup: overShape(custom, "", customMeasures),
@@ -84,7 +86,7 @@ var customEventTypes = []Type{
 		Name: "custom_events_trends", Subjects: Website | Organization,
 		Title: "Custom events over time", Category: "Custom events", Tags: []string{"events", "series"},
 		Visualization: "line",
-		Description:   "The custom events of each day or hour.",
+		Description:   "Custom events by day or hour.",
 		Columns:       []Column{dateColumn, totalEvents, eventTypes, uniqueUsers, uniqueSessions, uniquePages},
 		Filters:       customEventFilters, Groups: eventGroups, Sorts: []string{"date", "total_events", "unique_users"},
 		DefaultLimit: MaxLimit, Public: true,
@@ -94,7 +96,7 @@ var customEventTypes = []Type{
 		Name: "custom_events_trends_by_event", Subjects: Website | Organization,
 		Title: "Each custom event over time", Category: "Custom events", Tags: []string{"events", "series"},
 		Visualization: "line",
-		Description:   "The custom events of each day or hour per name; one that did not occur has no row.",
+		Description:   "Custom events by name for each day or hour. A name without events has no row.",
 		Columns:       []Column{dateColumn, customName, totalEvents},
 		Filters:       customEventFilters, Sorts: []string{"date", "total_events"}, DefaultLimit: MaxLimit, Public: true,
 		Series: true, Where: customEvent, OrderBy: "date", groups: []Column{customName},
@@ -102,7 +104,7 @@ var customEventTypes = []Type{
 	{
 		Name: "custom_events_by_path", Subjects: Website | Organization,
 		Title: "Custom events by page", Category: "Custom events", Tags: []string{"events", "pages"}, Visualization: "table",
-		Description: "Custom events per path, most frequent first; events without a path are left out.",
+		Description: "Custom events by path, most frequent first. Events without a path are excluded.",
 		Columns: []Column{
 			{
 				Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
@@ -142,7 +144,7 @@ var customEventTypes = []Type{
 				Example: "sess_91b2d4", Expr: "e.session_id", Personal: true,
 			},
 			{
-				Name: "timestamp", Type: Datetime, Label: "Time", Description: "When it happened.",
+				Name: "timestamp", Type: Datetime, Label: "Time", Description: "Time of the event.",
 				Example: "2026-03-29T11:30:00.000Z", Expr: "e.event_time",
 			},
 		},

@@ -71,16 +71,17 @@ var (
 		Expr: "e.path",
 	}
 	pageSessions = Column{
-		Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions that told of the page.", Example: "120",
+		Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions that reported the page.", Example: "120",
 		Expr: visitSessions,
 	}
 	pageVisitors = Column{
-		Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of them.", Example: "112",
+		Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of these " +
+			"sessions.", Example: "112",
 		Expr: visitVisitors,
 	}
 	meanDepthTold = Column{
 		Name: "avg_scroll_depth", Type: Number, Label: "Average depth", Unit: percent,
-		Description: "Mean of how far pages were scrolled in a session.", Example: "61.4", Expr: meanDepth,
+		Description: "Mean of the maximum scroll depth in a session.", Example: "61.4", Expr: meanDepth,
 	}
 )
 
@@ -104,15 +105,16 @@ var engagementTypes = []Type{
 	{
 		Name: "scroll_depth_summary", Subjects: Website | Organization,
 		Title: "Scroll depth", Category: "Engagement", Tags: []string{"engagement", "overview"}, Visualization: "metric",
-		Description: "How far pages were scrolled, by page exits and engagement; each page of a session counts once.",
+		Description: "Scroll depth of pages, from page exits and engagement records. Each page counts once per session.",
 		Columns: []Column{
 			meanDepthTold,
 			{
-				Name: "total_sessions", Type: Number, Label: "Sessions", Description: "Sessions that told it.", Example: "120",
+				Name: "total_sessions", Type: Number, Label: "Sessions", Description: "Sessions that reported a " +
+					"scroll depth.", Example: "120",
 				Expr: "uniqExactIf(e.session, isNotNull(e.depth))",
 			},
 			{
-				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of the pages that told it.",
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of these sessions.",
 				Example: "112", Expr: "uniqExactArrayIf(e.visitors, isNotNull(e.depth))",
 			},
 		},
@@ -121,8 +123,8 @@ var engagementTypes = []Type{
 	{
 		Name: "scroll_depth_distribution", Subjects: Website | Organization,
 		Title: "Scroll depths", Category: "Engagement", Tags: []string{"engagement"}, Visualization: "bar",
-		Description: "Pages of sessions per range of how far they were scrolled, the least first; each range includes " +
-			"where it begins, the last one its end too.",
+		Description: "Pages of sessions by range of scroll depth, lowest first. Each range includes its start; the last " +
+			"one also includes its end.",
 		Columns: []Column{
 			{
 				Name: "depth_range", Type: String, Label: "Depth", Description: "0-25%, 25-50%, 50-75% or 75-100%.",
@@ -138,7 +140,7 @@ var engagementTypes = []Type{
 			},
 			{
 				Name: "percentage", Type: Number, Label: "Share", Unit: percent,
-				Description: "Share of all pages of sessions that told a depth.", Example: "24.6", Expr: shareOfViews,
+				Description: "Share of all pages of sessions with a scroll depth.", Example: "24.6", Expr: shareOfViews,
 			},
 		},
 		Filters: exitFilters, Groups: visitorGroups, Sorts: []string{"depth_range", "sessions", "visitors"},
@@ -148,19 +150,20 @@ var engagementTypes = []Type{
 	{
 		Name: "page_scroll_performance", Subjects: Website | Organization,
 		Title: "Scroll depth by page", Category: "Engagement", Tags: []string{"engagement", "pages"}, Visualization: "table",
-		Description: "How far each page was scrolled, most sessions first; pages of which nothing tells it are left out.",
+		Description: "Scroll depth by page, most sessions first. Pages without a scroll depth are excluded.",
 		Columns: []Column{
 			pageName, meanDepthTold,
 			{
-				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of sessions that told it.",
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of these sessions.",
 				Example: "112", Expr: "uniqExactArrayIf(e.visitors, isNotNull(e.depth))",
 			},
 			{
-				Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions that told it.", Example: "120",
+				Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions that reported a scroll " +
+					"depth.", Example: "120",
 				Expr: "uniqExactIf(e.session, isNotNull(e.depth))",
 			},
 			{
-				Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views that carry a session id.",
+				Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views with a session id.",
 				Example: "140", Expr: "sum(e.views)",
 			},
 		},
@@ -173,7 +176,7 @@ var engagementTypes = []Type{
 	{
 		Name: "interaction_summary", Aliases: []string{"engagement"}, Subjects: Website | Organization,
 		Title: "Interactions", Category: "Engagement", Tags: []string{"engagement", "overview"}, Visualization: "metric",
-		Description: "Clicks, keys and touches on pages, by page exits and engagement that tell them.",
+		Description: "Clicks, key presses and touches on pages, from page exits and engagement records.",
 		Columns: []Column{
 			{
 				Name: "avg_interactions", Type: Number, Label: "Average", Description: "Interactions per session.", Example: "7.4",
@@ -183,20 +186,20 @@ var engagementTypes = []Type{
 				Name:        "interactive_sessions",
 				Type:        Number,
 				Label:       "Interactive sessions",
-				Description: "Sessions with at least one.",
+				Description: "Sessions with at least one interaction.",
 				Example:     "98",
 				Expr:        "uniqExactIf(e.session, ifNull(e.interactions, 0) > 0)",
 			},
 			{
 				Name: "interaction_rate", Type: Number, Label: "Rate", Unit: percent,
-				Description: "Share of sessions with at least one.", Example: "81.67",
+				Description: "Share of sessions with at least one interaction.", Example: "81.67",
 				Expr: rate("interactive_sessions", "total_sessions"),
 			},
 			{
 				Name:        "total_sessions",
 				Type:        Number,
 				Label:       "Sessions",
-				Description: "Sessions that told of interactions, none included.",
+				Description: "Sessions that reported interactions, including zero.",
 				Example:     "120",
 				Expr:        "uniqExactIf(e.session, isNotNull(e.interactions))",
 			},
@@ -205,7 +208,7 @@ var engagementTypes = []Type{
 	},
 	engagementPages(
 		"frustration_by_page", "Frustration by page",
-		"Where visitors click in rage or in vain, most frustrated sessions first; pages without such clicks are left out.",
+		"Rage clicks and dead clicks by page, most frustrated sessions first. Pages without such clicks are excluded.",
 		"rage_clicks + dead_clicks > 0", "frustrated_sessions",
 		Column{
 			Name:        "frustrated_sessions",
@@ -221,22 +224,21 @@ var engagementTypes = []Type{
 			Expr: rate("frustrated_sessions", "sessions"),
 		},
 		Column{
-			Name: "rage_clicks", Type: Number, Label: "Rage clicks", Description: "Bursts of clicks on one thing.",
+			Name: "rage_clicks", Type: Number, Label: "Rage clicks", Description: "Rapid repeated clicks on one element.",
 			Example: "19", Expr: "sum(e.rage)",
 		},
 		Column{
-			Name: "dead_clicks", Type: Number, Label: "Dead clicks", Description: "Clicks after which nothing happened.",
+			Name: "dead_clicks", Type: Number, Label: "Dead clicks", Description: "Clicks without an effect.",
 			Example: "7", Expr: "sum(e.dead)",
 		},
 		Column{
-			Name: "errors", Type: Number, Label: "Errors", Description: "Errors that engagement counted.", Example: "2",
+			Name: "errors", Type: Number, Label: "Errors", Description: "Errors counted by engagement records.", Example: "2",
 			Expr: "sum(e.errors)",
 		},
 	),
 	engagementPages(
 		"form_abandonment_by_page", "Abandoned forms by page",
-		"Where visitors fill in fields and do not submit, most abandoned first; pages whose fields nobody touched are "+
-			"left out.",
+		"Abandoned forms by page, most abandoned first. Pages without touched form fields are excluded.",
 		"started_sessions > 0", "abandoned_sessions",
 		Column{
 			Name:        "started_sessions",
@@ -247,28 +249,30 @@ var engagementTypes = []Type{
 			Expr:        "uniqExactIf(e.session, e.fields > 0)",
 		},
 		Column{
-			Name: "submitted_sessions", Type: Number, Label: "Submitted", Description: "Those of them that submitted a form.",
+			Name: "submitted_sessions", Type: Number, Label: "Submitted", Description: "Of these sessions, those that " +
+				"submitted a form.",
 			Example: "31", Expr: "uniqExactIf(e.session, e.fields > 0 AND e.submits > 0)",
 		},
 		Column{
-			Name: "abandoned_sessions", Type: Number, Label: "Abandoned", Description: "Those of them that did not.",
+			Name: "abandoned_sessions", Type: Number, Label: "Abandoned", Description: "Of these sessions, those that " +
+				"submitted no form.",
 			Example: "9", Expr: "started_sessions - submitted_sessions",
 		},
 		Column{
 			Name: "abandonment_rate", Type: Number, Label: "Rate", Unit: percent,
-			Description: "Share of started sessions that did not submit.", Example: "22.5",
+			Description: "Share of these sessions that submitted no form.", Example: "22.5",
 			Expr: rate("abandoned_sessions", "started_sessions"),
 		},
 	),
 	engagementPages(
-		"engagement_quality_by_page", "Engagement by page", "How much visitors do on each page, most engaged sessions first.",
+		"engagement_quality_by_page", "Engagement by page", "Engagement by page, most engaged sessions first.",
 		"", "engaged_sessions",
 		pageVisitors,
 		Column{
 			Name:        "engaged_sessions",
 			Type:        Number,
 			Label:       "Engaged sessions",
-			Description: "Sessions with ten seconds of activity on the page, or half of it scrolled and an interaction.",
+			Description: "Sessions with ten seconds of activity on the page, or a scroll depth of 50% and an interaction.",
 			Example:     "71",
 			Expr:        "uniqExactIf(e.session, " + engagedVisit + ")",
 		},
@@ -279,17 +283,18 @@ var engagementTypes = []Type{
 		},
 		Column{
 			Name: "avg_active_time", Type: Number, Label: "Active time", Unit: seconds,
-			Description: "Mean of the active time in a session.", Example: "24.1",
+			Description: "Mean active time per session.", Example: "24.1",
 			Expr: "ifNotFinite(round(avgOrDefault(e.active), 2), 0)",
 		},
 		Column{
 			Name: "avg_time_on_page", Type: Number, Label: "Time on page", Unit: seconds,
-			Description: "Mean of the time that the page was open in a session.", Example: "48.9",
+			Description: "Mean time on page per session.", Example: "48.9",
 			Expr: "ifNotFinite(round(avgOrDefault(e.open), 2), 0)",
 		},
 		meanDepthTold,
 		Column{
-			Name: "avg_interactions", Type: Number, Label: "Interactions", Description: "Mean of the interactions in a session.",
+			Name: "avg_interactions", Type: Number, Label: "Interactions", Description: "Mean number of interactions per " +
+				"session.",
 			Example: "5.2", Expr: "ifNotFinite(round(avgOrDefault(e.interactions), 2), 0)",
 		},
 	),

@@ -94,53 +94,54 @@ var errorImpactTypes = []Type{
 	{
 		Name: "error_customer_impact", Subjects: Website, Table: tableErrors,
 		Title: "Customers with errors", Category: "Errors", Tags: []string{"errors", "profiles"}, Visualization: "table",
-		Description: "Known users who had errors, those with most first: how many of their sessions had one, and what the " +
-			"latest was. A visitor who is known to be a user is that user; others are left out.",
+		Description: "Known users with errors, most errors first, with their affected sessions and their latest error. A " +
+			"visitor who is known as a user counts as that user; other visitors are excluded.",
 		Columns: []Column{
 			{
-				Name: "profile_id", Type: String, Label: "User", Description: "The caller's own user id.", Example: "user_42",
+				Name: "profile_id", Type: String, Label: "User", Description: "Your own id of the user.", Example: "user_42",
 				Expr: "e.customer",
 			},
 			{
-				Name: "display_name", Type: String, Label: "Name", Description: "The trait display_name, else name.",
+				Name: "display_name", Type: String, Label: "Name", Description: "Trait display_name, otherwise name.",
 				Example: "Ada", Expr: "max(e.display_name)",
 			},
 			{
-				Name: "email", Type: String, Label: "Email", Description: "The trait email.", Example: "ada@example.com",
+				Name: "email", Type: String, Label: "Email", Description: "Trait email.", Example: "ada@example.com",
 				Expr: "max(e.email)",
 			},
 			errorCount.named("errors"),
 			{
-				Name: "error_types", Type: Number, Label: "Types", Description: "Distinct types of them.", Example: "2",
+				Name: "error_types", Type: Number, Label: "Types", Description: "Distinct types of these errors.", Example: "2",
 				Expr: "uniqExact(e.name)",
 			},
 			{
-				Name: "pages", Type: Number, Label: "Pages", Description: "Distinct pages on which they occurred.", Example: "3",
+				Name: "pages", Type: Number, Label: "Pages", Description: "Distinct pages with these errors.", Example: "3",
 				Expr: "uniqExactIf(e.path, e.path != '')",
 			},
 			{
-				Name: "affected_sessions", Type: Number, Label: "Affected sessions", Description: "Distinct sessions that had one.",
+				Name: "affected_sessions", Type: Number, Label: "Affected sessions", Description: "Distinct sessions with an " +
+					"error.",
 				Example: "4", Expr: sessions,
 			},
 			{
 				Name: "total_sessions", Type: Number, Label: "Sessions",
-				Description: "All sessions of the user in the range, whatever the filters.", Example: "9", Expr: "max(e.visits)",
+				Description: "All sessions of the user in the range, regardless of filters.", Example: "9", Expr: "max(e.visits)",
 			},
 			{
 				Name: "affected_rate", Type: Number, Label: "Affected", Unit: percent,
-				Description: "Share of these sessions that had one.", Example: "44.44",
+				Description: "Share of these sessions with an error.", Example: "44.44",
 				Expr: "least(100, ifNull(round(100 * " + sessions + " / nullIf(max(e.visits), 0), 2), 0))",
 			},
 			{
-				Name: "last_error", Type: String, Label: "Latest", Description: "Message of the latest one.",
+				Name: "last_error", Type: String, Label: "Latest", Description: "Message of the latest error.",
 				Example: "x is not a function", Expr: "max(tuple(e.event_time, e.message)).2",
 			},
 			{
-				Name: "first_seen", Type: Datetime, Label: "First", Description: "Time of the first one.",
+				Name: "first_seen", Type: Datetime, Label: "First", Description: "Time of the first error.",
 				Example: "2026-03-28T08:12:45.120Z", Expr: "min(e.event_time)",
 			},
 			{
-				Name: "last_seen", Type: Datetime, Label: "Last", Description: "Time of the latest one.",
+				Name: "last_seen", Type: Datetime, Label: "Last", Description: "Time of the latest error.",
 				Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)",
 			},
 		},
@@ -154,8 +155,9 @@ var errorImpactTypes = []Type{
 	{
 		Name: "error_route_continuation_comparison", Subjects: Website | Organization,
 		Title: "Going on after errors", Category: "Errors", Tags: []string{"errors", "pages"}, Visualization: "table",
-		Description: "Per page with errors: how many sessions viewed another page after one, beside how many did that had " +
-			"none there; the pages where most sessions had one first. Filters choose the views of the pages.",
+		Description: "For each page with errors: how many sessions with an error there viewed another page afterwards, " +
+			"compared with sessions without one. Pages with the most affected sessions come first. Filters apply to the page " +
+			"views.",
 		Columns: []Column{
 			{
 				Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/checkout",
@@ -167,36 +169,38 @@ var errorImpactTypes = []Type{
 			},
 			{
 				Name: "error_sessions", Type: Number, Label: "With errors",
-				Description: "Sessions that viewed it and had one there.", Example: "14", Expr: failedVisits,
+				Description: "Sessions that viewed the page and had an error there.", Example: "14", Expr: failedVisits,
 			},
 			{
 				Name: "error_continued", Type: Number, Label: "Went on",
-				Description: "Of these, those that viewed another page after the first error.", Example: "5", Expr: failedContinued,
+				Description: "Of these sessions, those that viewed another page after the " +
+					"first error.", Example: "5", Expr: failedContinued,
 			},
 			{
 				Name: "error_continuation_rate", Type: Number, Label: "Rate with errors", Unit: percent,
-				Description: "Their share.", Example: "35.71", Expr: rate(failedContinued, failedVisits),
+				Description: "Share of these sessions.", Example: "35.71", Expr: rate(failedContinued, failedVisits),
 			},
 			{
 				Name: "clean_sessions", Type: Number, Label: "Without errors",
-				Description: "Sessions that viewed it and had none there.", Example: "206", Expr: cleanVisits,
+				Description: "Sessions that viewed the page without an error there.", Example: "206", Expr: cleanVisits,
 			},
 			{
 				Name:        "clean_continued",
 				Type:        Number,
 				Label:       "Went on without",
-				Description: "Of these, those that viewed another page after they first viewed it.",
+				Description: "Of these sessions, those that viewed another page after their first view of this page.",
 				Example:     "140",
 				Expr:        cleanContinued,
 			},
 			{
 				Name: "clean_continuation_rate", Type: Number, Label: "Rate without errors", Unit: percent,
-				Description: "Their share.", Example: "67.96", Expr: rate(cleanContinued, cleanVisits),
+				Description: "Share of these sessions.", Example: "67.96", Expr: rate(cleanContinued, cleanVisits),
 			},
 			{
 				Name: "difference", Type: Number, Label: "Difference", Unit: percent,
-				Description: "By how many percentage points the rate with errors is above the other; 0 where all sessions had one.",
-				Example:     "-32.25", Expr: continuationGap,
+				Description: "Difference of the two rates in percentage points, with errors minus without; 0 if all sessions had " +
+					"an error.",
+				Example: "-32.25", Expr: continuationGap,
 			},
 		},
 		Filters: viewFilters, Sorts: []string{

@@ -12,11 +12,11 @@ var (
 		Name: "count", Type: Number, Label: "Errors", Description: "Errors.", Example: "38", Expr: "count()",
 	}
 	errorUsers = Column{
-		Name: "users", Type: Number, Label: "Users", Description: "Distinct anonymous ids that had one.", Example: "12",
+		Name: "users", Type: Number, Label: "Users", Description: "Distinct anonymous ids with an error.", Example: "12",
 		Expr: visitors,
 	}
 	errorSessions = Column{
-		Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions that had one.", Example: "14",
+		Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions with an error.", Example: "14",
 		Expr: sessions,
 	}
 )
@@ -29,18 +29,18 @@ var errorTypes = []Type{
 	{
 		Name: "recent_errors", Aliases: []string{"errors"}, Subjects: Website | Organization, Table: "errors",
 		Title: "Recent errors", Category: "Errors", Tags: []string{"errors"}, Visualization: "table",
-		Description: "The latest errors in pages' scripts, newest first.",
+		Description: "Latest script errors on pages, newest first.",
 		Columns: []Column{
 			{
-				Name: "message", Type: String, Label: "Message", Description: "Message of the error.",
+				Name: "message", Type: String, Label: "Message", Description: "Error message.",
 				Example: "x is not a function", Expr: "e.message",
 			},
 			{
-				Name: "stack", Type: String, Label: "Stack", Description: "Its stack.", Example: "at f (app.js:17)",
+				Name: "stack", Type: String, Label: "Stack", Description: "Stack trace.", Example: "at f (app.js:17)",
 				Expr: "e.stack",
 			},
 			{
-				Name: "path", Type: String, Label: "Page", Description: "Page on which it occurred.", Example: "/pricing",
+				Name: "path", Type: String, Label: "Page", Description: "Page of the error.", Example: "/pricing",
 				Expr: "e.path",
 			},
 			{
@@ -52,19 +52,19 @@ var errorTypes = []Type{
 				Example: "sess_91b2d4", Expr: "e.session_id", Personal: true,
 			},
 			{
-				Name: "timestamp", Type: Datetime, Label: "Time", Description: "When it happened.",
+				Name: "timestamp", Type: Datetime, Label: "Time", Description: "Time of the error.",
 				Example: "2026-03-29T11:30:00.000Z", Expr: "e.event_time",
 			},
 			{
-				Name: "filename", Type: String, Label: "File", Description: "Address of the script.",
+				Name: "filename", Type: String, Label: "File", Description: "URL of the script.",
 				Example: "https://example.com/app.js", Expr: "e.filename",
 			},
 			{
-				Name: "lineno", Type: Number, Label: "Line", Description: "Line in the file; 0 when not known.", Example: "17",
+				Name: "lineno", Type: Number, Label: "Line", Description: "Line in the script; 0 if unknown.", Example: "17",
 				Expr: "toUInt64(e.line)",
 			},
 			{
-				Name: "colno", Type: Number, Label: "Column", Description: "Column in the line; 0 when not known.", Example: "9",
+				Name: "colno", Type: Number, Label: "Column", Description: "Column in the script; 0 if unknown.", Example: "9",
 				Expr: "toUInt64(e.col)",
 			},
 			{
@@ -85,7 +85,7 @@ var errorTypes = []Type{
 				Expr: "e.os_version",
 			},
 			{
-				Name: "device_type", Type: String, Label: "Device", Description: "Kind of device.", Example: "desktop",
+				Name: "device_type", Type: String, Label: "Device", Description: "Device type.", Example: "desktop",
 				Expr: "e.device",
 			},
 			{
@@ -103,15 +103,15 @@ var errorTypes = []Type{
 	{
 		Name: "error_types", Subjects: Website | Organization, Table: "errors",
 		Title: "Error messages", Category: "Errors", Tags: []string{"errors"}, Visualization: "table",
-		Description: "Errors per message, most frequent first.",
+		Description: "Errors by message, most frequent first.",
 		Columns: []Column{
 			{
-				Name: "name", Type: String, Label: "Message", Description: "Message of the error.", Example: "x is not a function",
+				Name: "name", Type: String, Label: "Message", Description: "Error message.", Example: "x is not a function",
 				Expr: "e.message",
 			},
 			errorCount, errorUsers,
 			{
-				Name: "last_seen", Type: Datetime, Label: "Last", Description: "Time of the latest one.",
+				Name: "last_seen", Type: Datetime, Label: "Last", Description: "Time of the latest error.",
 				Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)",
 			},
 		},
@@ -122,7 +122,7 @@ var errorTypes = []Type{
 	{
 		Name: "errors_by_type", Subjects: Website | Organization, Table: "errors",
 		Title: "Errors by type", Category: "Errors", Tags: []string{"errors"}, Visualization: "table",
-		Description: "Errors per type, most frequent first.",
+		Description: "Errors by type, most frequent first.",
 		Columns: []Column{
 			{Name: "name", Type: String, Label: "Type", Description: "Type of the error.", Example: "TypeError", Expr: "e.name"},
 			errorCount, errorUsers, errorSessions,
@@ -135,7 +135,7 @@ var errorTypes = []Type{
 	{
 		Name: "error_summary", Subjects: Website | Organization, Table: "errors", Reads: inEvents,
 		Title: "Error summary", Category: "Errors", Tags: []string{"errors", "overview"}, Visualization: "metric",
-		Description: "Errors of the range, their types, and the visitors and sessions that had them.",
+		Description: "Errors in the range, their types, and the affected visitors and sessions.",
 		Columns: []Column{
 			{Name: "totalErrors", Type: Number, Label: "Errors", Description: "Errors.", Example: "38", Expr: "count()"},
 			{
@@ -152,7 +152,8 @@ var errorTypes = []Type{
 			},
 			{
 				Name: "errorRate", Type: Number, Label: "Error rate", Unit: percent,
-				Description: "Share of the range's sessions, whatever the filters, that had one.", Example: "4.07", Expr: errorRate,
+				Description: "Share of the sessions in the range, regardless of filters, with " +
+					"an error.", Example: "4.07", Expr: errorRate,
 			},
 		},
 		Filters: errorFilters, DefaultLimit: 1, Public: true, Rollup: overShape(failures, "", failureColumns, traffic),
@@ -160,10 +161,10 @@ var errorTypes = []Type{
 	{
 		Name: "errors_by_page", Subjects: Website | Organization, Table: "errors",
 		Title: "Errors by page", Category: "Errors", Tags: []string{"errors", "pages"}, Visualization: "table",
-		Description: "Errors per path, most frequent first; errors without a path are left out.",
+		Description: "Errors by path, most frequent first. Errors without a path are excluded.",
 		Columns: []Column{
 			{
-				Name: "name", Type: String, Label: "Page", Description: "Page on which they occurred.", Example: "/pricing",
+				Name: "name", Type: String, Label: "Page", Description: "Page of the errors.", Example: "/pricing",
 				Expr: "e.path",
 			},
 			errorCount.named("errors"), errorUsers,
@@ -171,11 +172,11 @@ var errorTypes = []Type{
 		Filters: errorFilters, Sorts: []string{"errors", "users"}, DefaultLimit: DefaultLimit, Public: true,
 		Where: "e.path != ''", GroupBy: "e.path", OrderBy: "errors", Desc: true, Tie: "e.path",
 	},
-	errorSeries("error_trends", "Error trends", "The errors of each day or hour, and how many users had them.",
+	errorSeries("error_trends", "Error trends", "Errors and affected users by day or hour.",
 		errorCount.named("errors"), errorUsers),
-	errorSeries("error_frequency", "Error frequency", "How many errors each day or hour had.", errorCount),
+	errorSeries("error_frequency", "Error frequency", "Errors by day or hour.", errorCount),
 	errorSeries("error_chart_data", "Errors over time",
-		"The errors of each day or hour, and how many users they affected.",
+		"Errors and affected users by day or hour.",
 		errorCount.named("totalErrors"), errorUsers.named("affectedUsers")),
 	errorFingerprints,
 }

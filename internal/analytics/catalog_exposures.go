@@ -14,7 +14,7 @@ var (
 	}
 	exposureCount = Column{
 		Name: "exposures", Type: Number, Label: "Exposures", Example: "1240", Expr: "toUInt64(round(sum(told)))",
-		Description: "Visitors, each once a UTC day and environment, scaled by the sample.",
+		Description: "Exposed visitors, counted once per UTC day and environment, scaled by the sample.",
 	}
 	exposureVisitors = Column{
 		Name: "visitors", Type: Number, Label: "Visitors", Example: "860", Expr: "toUInt64(round(sum(weight)))",
@@ -37,9 +37,8 @@ var exposureTypes = []Type{
 
 func flagExposures() Type {
 	t := ofExposures(
-		"flag_exposures", "Exposures", "How many visitors were given each variant of a flag. "+
-			"Users are told apart by their own ids, other visitors by anonymous ids, "+
-			"which are new every UTC day where the website hashes them.",
+		"flag_exposures", "Exposures", "Visitors by variant of a flag. Signed-in users are identified by your own user id, "+
+			"other visitors by anonymous id. If the website hashes anonymous ids, they change every UTC day.",
 		perExposed("toString(e.variant) AS variant, ", "variant, "), exposureVariant, exposureCount, exposureVisitors,
 	)
 	t.GroupBy, t.OrderBy, t.Desc, t.Tie = "variant", "visitors", true, "variant"
@@ -50,8 +49,8 @@ func flagExposures() Type {
 func flagExposuresByDate() Type {
 	t := ofExposures(
 		"flag_exposures_by_date", "Exposures over time",
-		"How many visitors were given a variant of a flag on each day; by variant with groupBy. "+
-			"An exposure has the time of the first one of its UTC day.",
+		"Visitors who were exposed to a variant of a flag by day; by variant with groupBy. An exposure counts at the time "+
+			"of the first one of its UTC day.",
 		perExposed("", ""), dateColumn, exposureCount, exposureVisitors,
 	)
 	t.Tags, t.Visualization, t.DefaultLimit = []string{"flags", "series"}, "line", MaxLimit
@@ -63,36 +62,38 @@ func flagExposuresByDate() Type {
 func flagConversions() Type {
 	t := ofExposures(
 		"flag_conversions", "Conversions by variant",
-		"Of the visitors who were given a variant of a flag in the range, how many did something after they "+
-			"were first given it. Those who were given several variants stand in a row of their own.",
+		"Conversion rate by variant: visitors exposed in the range who sent the event after their first exposure. Visitors "+
+			"exposed to several variants have a row of their own.",
 		perConverted, exposureVariant,
 		Column{
 			Name: "mixed", Type: Boolean, Label: "Mixed", Example: "false", Expr: "mixed",
-			Description: "Whether the row is that of visitors who were given several variants; its variant is empty.",
+			Description: "Whether the row is for visitors exposed to several variants; its variant is empty.",
 		},
 		exposureVisitors,
 		Column{
 			Name: "conversions", Type: Number, Label: "Conversions", Example: "129",
-			Description: "Those of them with the event after their first exposure, scaled by the sample.",
+			Description: "Of these visitors, those who sent the event after their first exposure, scaled by the sample.",
 			Expr:        "toUInt64(round(sum(weight * converted)))",
 		},
 		Column{
-			Name: "conversion_rate", Type: Number, Label: "Rate", Unit: percent, Description: "Their share.", Example: "15",
+			Name: "conversion_rate", Type: Number, Label: "Rate", Unit: percent, Description: "Share of these " +
+				"visitors.", Example: "15",
 			Expr: "round(100 * " + convertedShare + ", 2)",
 		},
 		Column{
 			Name: "rate_low", Type: Number, Label: "From", Unit: percent, Example: "12.77", Expr: wilson("-"),
-			Description: "Lower bound of the 95 % interval of the rate (Wilson), by as many visitors as were counted.",
+			Description: "Lower bound of the 95 % confidence interval of the rate (Wilson), from the visitors that were " +
+				"counted.",
 		},
 		Column{
 			Name: "rate_high", Type: Number, Label: "To", Unit: percent, Example: "17.54", Expr: wilson("+"),
-			Description: "Its upper bound.",
+			Description: "Upper bound of the confidence interval.",
 		},
 	)
 	t.Tags, t.Filters = []string{"flags", "conversion"}, []string{fieldFlag, "environment"}
 	t.Options = []Option{{
 		Name: "event_name", Kind: OptionText, Required: true, Min: 1, Max: maxEventNameLen,
-		Doc: "Name of the event that counts.", Example: `"purchase"`,
+		Doc: "Name of the conversion event.", Example: `"purchase"`,
 	}}
 	t.GroupBy, t.OrderBy, t.Desc, t.Tie = "variant, mixed", "visitors", true, "variant, mixed"
 	t.Sorts = []string{"visitors", "conversions", "conversion_rate", "variant"}

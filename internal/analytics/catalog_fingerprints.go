@@ -27,24 +27,26 @@ var perFingerprint = &Source{SQL: `(
 var errorFingerprints = Type{
 	Name: "error_fingerprints", Subjects: Website | Organization, Table: "errors",
 	Title: "Kinds of errors", Category: "Errors", Tags: []string{"errors"}, Visualization: "table",
-	Description: "Errors that are alike, most frequent first: those of one type and script whose messages differ in " +
-		"numbers and quoted texts alone.",
+	Description: "Groups of similar errors, most frequent first. Errors of one type and script whose messages differ " +
+		"only in numbers and quoted text form a group.",
 	Columns: []Column{
 		{
-			Name: "name", Type: String, Label: "Message", Description: "Message of the latest one.",
+			Name: "name", Type: String, Label: "Message", Description: "Message of the latest error.",
 			Example: "x is not a function", Expr: "latest.2",
 		},
 		{Name: "count", Type: Number, Label: "Errors", Description: "Errors.", Example: "38", Expr: "errors"},
 		{
-			Name: "users", Type: Number, Label: "Users", Description: "Distinct anonymous ids that had one.", Example: "12",
+			Name: "users", Type: Number, Label: "Users", Description: "Distinct anonymous ids with an error of " +
+				"the group.", Example: "12",
 			Expr: "users",
 		},
 		{
-			Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions that had one.", Example: "14",
+			Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions with an error of " +
+				"the group.", Example: "14",
 			Expr: "sessions",
 		},
 		{
-			Name: "path", Type: String, Label: "Page", Description: "Page of the latest one.", Example: "/pricing",
+			Name: "path", Type: String, Label: "Page", Description: "Page of the latest error.", Example: "/pricing",
 			Expr: "latest.3",
 		},
 		{
@@ -52,19 +54,22 @@ var errorFingerprints = Type{
 			Expr: "type",
 		},
 		{
-			Name: "filename", Type: String, Label: "File", Description: "Address of the script of the latest one.",
+			Name: "filename", Type: String, Label: "File", Description: "URL of the script of the latest error.",
 			Example: "https://example.com/app.js", Expr: "latest.4",
 		},
 		{
-			Name: "line", Type: Number, Label: "Line", Description: "Its line in the file; 0 when not known.", Example: "17",
+			Name: "line", Type: Number, Label: "Line", Description: "Line of the latest error in the script; 0 " +
+				"if unknown.", Example: "17",
 			Expr: "toUInt64(latest.5)",
 		},
 		{
-			Name: "stack", Type: String, Label: "Stack", Description: "Its stack.", Example: "at f (app.js:17)",
+			Name: "stack", Type: String, Label: "Stack", Description: "Stack trace of the latest " +
+				"error.", Example: "at f (app.js:17)",
 			Expr: "latest.6",
 		},
 		{
-			Name: "last_seen", Type: Datetime, Label: "Last", Description: "Its time.", Example: "2026-03-29T11:30:00.000Z",
+			Name: "last_seen", Type: Datetime, Label: "Last", Description: "Time of the " +
+				"latest error.", Example: "2026-03-29T11:30:00.000Z",
 			Expr: "latest.1",
 		},
 	},

@@ -72,35 +72,36 @@ var funnelTypes = []Type{
 	{
 		Name: "funnel", Subjects: Website | Organization,
 		Title: "Funnel", Category: "Funnels", Tags: []string{"events", "conversion"}, Visualization: "funnel",
-		Description: "How many visitors take one step after the other, in this order and in time. " +
-			"Visitors are anonymous ids, and profile ids of events without one.",
+		Description: "Visitors who complete the steps of a funnel in order and in time. Visitors are anonymous ids, plus " +
+			"profile ids of events without one.",
 		Columns: []Column{
-			{Name: "step", Type: Number, Label: "Step", Description: "Which step it is, from 1.", Example: "2", Expr: "step"},
+			{Name: "step", Type: Number, Label: "Step", Description: "Number of the step, from 1.", Example: "2", Expr: "step"},
 			{
-				Name: "name", Type: String, Label: "Name", Description: "Name of the step, else its event or path.",
+				Name: "name", Type: String, Label: "Name", Description: "Name of the step, otherwise its event or path.",
 				Example: "signup", Expr: "{option_steps:Array(String)}[step]",
 			},
 			{
 				Name:        "visitors",
 				Type:        Number,
 				Label:       "Visitors",
-				Description: "Visitors, or sessions where the funnel is per session, that got so far.",
+				Description: "Visitors, or sessions if the funnel is per session, that reached the step.",
 				Example:     "48",
 				Expr:        "any(here)",
 			},
 			{
 				Name: "conversion_rate", Type: Number, Label: "Conversion", Unit: percent,
-				Description: "Share of those who took the first step.", Example: "40",
+				Description: "Share of the visitors who reached the first step.", Example: "40",
 				Expr: "if(any(first) = 0, 0, round(100 * any(here) / any(first), 2))",
 			},
 			{
 				Name: "step_conversion_rate", Type: Number, Label: "Step conversion", Unit: percent,
-				Description: "Share of those who took the step before; of the first step, of all who took it.", Example: "53.33",
+				Description: "Share of the visitors who reached the previous step; for the first step, of all " +
+					"who reached it.", Example: "53.33",
 				Expr: "if(any(before) = 0, 0, round(100 * any(here) / any(before), 2))",
 			},
 			{
-				Name: "median_seconds", Type: Number, Label: "Median time", Unit: seconds, Description: "From the latest time " +
-					"of the step before to the first time that this one was reached; 0 for the first step.", Example: "84.5",
+				Name: "median_seconds", Type: Number, Label: "Median time", Unit: seconds, Description: "Time " +
+					"from the previous step to the first time that this step was reached; 0 for the first step.", Example: "84.5",
 				Expr: "ifNotFinite(round(any(wait)) / 1000, 0)",
 			},
 		},
@@ -108,16 +109,16 @@ var funnelTypes = []Type{
 		Options: []Option{
 			{
 				Name: "steps", Kind: OptionSteps, Required: true, Min: 2, Max: 10,
-				Doc:     "The steps in their order, each {event, path, filters, name}: what is given must hold.",
+				Doc:     "Steps in order, each {event, path, filters, name}. An event must match all given conditions.",
 				Example: `[{"path":"/pricing"},{"event":"signup"}]`,
 			},
 			{
 				Name: "window", Kind: OptionInteger, Default: "86400", Min: 1, Max: 90 * 24 * 3600,
-				Doc: "Seconds from the first step within which the others count.",
+				Doc: "Seconds after the first step within which the other steps count.",
 			},
 			{
 				Name: "per", Kind: OptionText, Default: "visitor", OneOf: []string{"visitor", "session"},
-				Doc: "Whose steps make a way: a visitor's, or only those of one session.",
+				Doc: "Whose events form a funnel: all events of a visitor, or those of a single session.",
 			},
 		},
 		From: perFunnelStep, GroupBy: "step", OrderBy: "step", Tie: "step",

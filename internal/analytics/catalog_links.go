@@ -18,7 +18,7 @@ var (
 		"referrer", "country", "region", "city", "device_type", "browser_name", fieldBot, "is_qr", "rule_id", "variant_id",
 	}
 	linkReferrer = []Field{
-		{Name: "referrer", Doc: "Host of the site that led to the link, without www.", expr: "e.referrer_host"},
+		{Name: "referrer", Doc: "Host of the referrer, without www.", expr: "e.referrer_host"},
 	}
 )
 
@@ -31,7 +31,7 @@ var (
 	linkVisitors = Column{
 		Name: "unique_visitors", Type: Number, Label: "Visitors", Example: "41",
 		Expr:        "uniqExactIf(e.visitor, {counted} AND e.visitor != '')",
-		Description: "Persons that clicked, each once a UTC day; without those who could not be told apart.",
+		Description: "Persons who clicked, each counted once per UTC day; excludes persons who could not be distinguished.",
 	}
 	linkCountry = Column{
 		Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2.", Example: "AT", Expr: "e.country",
@@ -86,9 +86,9 @@ func linkPlaces(name, label, description, dimension, example string) Type {
 
 // linkCountries names countries in English.
 func linkCountries() Type {
-	t := linkTop("link_top_countries", "Country", "Clicks per country, most first.", "country", "Austria")
+	t := linkTop("link_top_countries", "Country", "Clicks by country, most clicks first.", "country", "Austria")
 	name := t.Columns[0]
-	name.Description, name.Show = "Name of the country in English.", countryName
+	name.Description, name.Show = "English name of the country.", countryName
 	t.Columns = []Column{name, linkCountry, linkClicks}
 	t.Rollup = overShape(clicksBy("country", "e.country", "''"), "e.value",
 		map[string]string{"name": "e.value", "country": "e.value", "clicks": sumOfClicks})
@@ -101,31 +101,33 @@ func linkReferrers() Type {
 		return "if(" + host + " = '', 'Direct', if(max(" + name + ") = '', " + host + ", max(" + name + ")))"
 	}
 	return linkRows("link_top_referrers", "Referrers",
-		"Clicks per site that led to the link, most first.", "e.referrer_host", "",
+		"Clicks by referrer, most clicks first.", "e.referrer_host", "",
 		overShape(clicksBy("referrer", "e.referrer_host", "e.referrer_name"), "e.value",
 			map[string]string{"name": named("e.value", "e.detail"), "referrer": "e.value", "clicks": sumOfClicks}),
-		nameOf("Site", "Name of the site, such as Google; Direct without one.", "Google",
+		nameOf("Site", "Name of the referrer, such as Google; Direct without a referrer.", "Google",
 			named("e.referrer_host", "e.referrer_name")),
 		Column{
-			Name: "referrer", Type: String, Label: "Host", Description: "Its host, without www.; empty without one.",
-			Example: "google.com", Expr: "e.referrer_host",
+			Name: "referrer", Type: String, Label: "Host",
+			Description: "Host of the referrer, without www.; empty without a referrer.",
+			Example:     "google.com", Expr: "e.referrer_host",
 		},
 		linkClicks)
 }
 
 // linkTargets are the destinations that were chosen among.
 func linkTargets() Type {
-	return linkRows("link_targets", "Targets", "Clicks per rule and variant that chose where they led, most first.",
+	return linkRows("link_targets", "Targets", "Clicks by the rule and variant that selected the target, most clicks "+
+		"first.",
 		"e.rule_id, e.variant_id", "",
 		overShape(chosenTargets, "e.value, e.detail", map[string]string{
 			"rule_id": "e.value", "variant_id": "e.detail", "clicks": sumOfClicks, "unique_visitors": wide + "(e.visitors)",
 		}),
 		Column{
-			Name: "rule_id", Type: String, Label: "Rule", Description: "Rule that matched; empty for none.",
+			Name: "rule_id", Type: String, Label: "Rule", Description: "Rule that matched; empty if none did.",
 			Example: "rul_01JQZ3F8Y4M2N6P8R0S2T4V6WC", Expr: "e.rule_id",
 		},
 		Column{
-			Name: "variant_id", Type: String, Label: "Variant", Description: "Variant that was drawn; empty for none.",
+			Name: "variant_id", Type: String, Label: "Variant", Description: "Variant that was drawn; empty without variants.",
 			Example: "var_01JQZ3F8Y4M2N6P8R0S2T4V6WD", Expr: "e.variant_id",
 		},
 		linkClicks, linkVisitors)
@@ -135,24 +137,25 @@ func linkTargets() Type {
 func linkSummary() Type {
 	clicks := linkClicks
 	clicks.Expr = "countIf({counted})"
-	t := ofLink("link_summary", "Summary", "Clicks of the range, of how many persons, and of programs.",
+	t := ofLink("link_summary", "Summary", "Clicks in the range, by persons and by programs.",
 		clicks,
 		Column{
 			Name: "unique_clicks", Type: Number, Label: "Unique clicks", Example: "48",
-			Description: "Persons that clicked, each once a UTC hour; without those who could not be told apart.",
+			Description: "Persons who clicked, each counted once per UTC hour; excludes persons who could not be distinguished.",
 			Expr: "uniqExactIf((e.visitor, toStartOfHour(toDateTime(e.event_time, 'UTC'))), {counted} AND e.visitor " +
 				"!= '')",
 		},
 		linkVisitors,
 		Column{
-			Name: "bots", Type: Number, Label: "Bots", Description: "Clicks of programs: crawlers, previews and prefetches.",
+			Name: "bots", Type: Number, Label: "Bots", Description: "Clicks of programs: crawlers, link previews and " +
+				"prefetches.",
 			Example: "9", Expr: "countIf(e.is_bot != 0)",
 		},
 		Column{
 			Name:        "last_clicked",
 			Type:        Datetime,
 			Label:       "Last",
-			Description: "Time of the latest click of a person; null without one.",
+			Description: "Time of the latest click of a person; null without such a click.",
 			Example:     "2026-03-29T11:30:00.000Z",
 			Expr:        "maxIf(e.event_time, {counted})",
 		})
@@ -174,27 +177,27 @@ func distinctOfLink(label, description, column string) Column {
 
 var linkTypes = []Type{
 	linkTotal(), linkSummary(),
-	linkSeries("link_clicks_by_day", "Clicks over time", "The clicks of each day or hour.",
+	linkSeries("link_clicks_by_day", "Clicks over time", "Clicks by day or hour.",
 		overShape(allClicks, "", map[string]string{"clicks": sumOfClicks}), linkClicks),
-	linkSeries("link_referrers_by_day", "Referrers over time", "From how many sites the clicks of each day or hour came.",
+	linkSeries("link_referrers_by_day", "Referrers over time", "Distinct referrers of clicks by day or hour.",
 		valuesPerStep(clicksBy("referrer", "e.referrer_host", "''")),
-		distinctOfLink("Referrers", "Distinct hosts that led to the link.", "e.referrer_host")),
+		distinctOfLink("Referrers", "Distinct hosts of referrers.", "e.referrer_host")),
 	linkSeries("link_countries_by_day", "Countries over time",
-		"From how many countries the clicks of each day or hour came.",
+		"Distinct countries of clicks by day or hour.",
 		valuesPerStep(clicksBy("country", "e.country", "''")),
 		distinctOfLink("Countries", "Distinct countries.", "e.country")),
 	linkReferrers(), linkCountries(),
-	linkPlaces("link_top_regions", "Region", "Clicks per region, most first.", "region", "Styria"),
-	linkPlaces("link_top_cities", "City", "Clicks per city, most first.", "city", "Graz"),
-	linkTop("link_top_devices", "Device", "Clicks per kind of device, most first.", "device", "mobile"),
-	linkTop("link_top_browsers", "Browser", "Clicks per browser, most first.", "browser", "Firefox"),
+	linkPlaces("link_top_regions", "Region", "Clicks by region, most clicks first.", "region", "Styria"),
+	linkPlaces("link_top_cities", "City", "Clicks by city, most clicks first.", "city", "Graz"),
+	linkTop("link_top_devices", "Device", "Clicks by device type, most clicks first.", "device", "mobile"),
+	linkTop("link_top_browsers", "Browser", "Clicks by browser, most clicks first.", "browser", "Firefox"),
 	linkTargets(),
 }
 
 func linkTotal() Type {
 	total := linkClicks
 	total.Name = "total"
-	t := ofLink("link_total_clicks", "Clicks", "How many clicks there were.", total)
+	t := ofLink("link_total_clicks", "Clicks", "Number of clicks.", total)
 	t.Rollup = overShape(allClicks, "", map[string]string{"total": sumOfClicks})
 	return t
 }

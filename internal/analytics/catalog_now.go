@@ -17,8 +17,8 @@ var currentTypes = []Type{
 	{
 		Name: "today_metrics", Subjects: Website | Organization,
 		Title: "Today", Category: "Summary", Tags: []string{"overview"}, Visualization: "metric",
-		Description: "Page views, visitors and sessions of the current day of the request's time zone, whatever range it " +
-			"names.",
+		Description: "Page views, visitors and sessions of the current day in the request's time zone, regardless of the " +
+			"range.",
 		Columns: []Column{
 			{
 				Name: "pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "112",
@@ -57,7 +57,8 @@ var realtimeTypes = []Type{
 	{
 		Name: "realtime_pages", Subjects: Website | Organization,
 		Title: "Pages now", Category: "Realtime", Tags: []string{"realtime", "pages"}, Visualization: "table",
-		Description: "Page views of the last five minutes per path, most visitors first; those without a path are left out.",
+		Description: "Page views of the last five minutes by path, most visitors first. Page views without a path are " +
+			"excluded.",
 		Columns: []Column{
 			{
 				Name: "path", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
@@ -68,7 +69,7 @@ var realtimeTypes = []Type{
 				Expr: "count()",
 			},
 			{
-				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed it.",
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids with a view of this path.",
 				Example: "5", Expr: visitors,
 			},
 		},
@@ -78,12 +79,13 @@ var realtimeTypes = []Type{
 	{
 		Name: "realtime_referrers", Subjects: Website | Organization,
 		Title: "Referrers now", Category: "Realtime", Tags: []string{"realtime", "traffic"}, Visualization: "table",
-		Description: "Sites that led to page views of the last five minutes, most visitors first; pages of the website " +
-			"itself are left out.",
+		Description: "Referrers of page views of the last five minutes, most visitors first. Pages of the website itself " +
+			"are excluded.",
 		Columns: []Column{
 			{
 				Name: "referrer", Type: String, Label: "Source",
-				Description: "Name of the site, such as Google; Direct without one.", Example: "Google", Expr: referrerName,
+				Description: "Name of the referrer, such as Google; Direct without a referrer.",
+				Example:     "Google", Expr: referrerName,
 			},
 			{
 				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids.", Example: "5",
@@ -97,10 +99,10 @@ var realtimeTypes = []Type{
 	{
 		Name: "realtime_countries", Subjects: Website | Organization,
 		Title: "Countries now", Category: "Realtime", Tags: []string{"realtime", "geo"}, Visualization: "map",
-		Description: "Visitors of the last five minutes per country, most first.",
+		Description: "Visitors of the last five minutes by country, most visitors first.",
 		Columns: []Column{
 			{
-				Name: "name", Type: String, Label: "Country", Description: "Name of the country in English.", Example: "Austria",
+				Name: "name", Type: String, Label: "Country", Description: "English name of the country.", Example: "Austria",
 				Expr: "e.country", Show: countryName,
 			},
 			{
@@ -114,11 +116,11 @@ var realtimeTypes = []Type{
 	{
 		Name: "realtime_cities", Subjects: Website | Organization,
 		Title: "Cities now", Category: "Realtime", Tags: []string{"realtime", "geo"}, Visualization: "table",
-		Description: "Visitors of the last five minutes per city, most first.",
+		Description: "Visitors of the last five minutes by city, most visitors first.",
 		Columns: []Column{
 			{Name: "city", Type: String, Label: "City", Description: "City.", Example: "Graz", Expr: "e.city"},
 			{
-				Name: "country", Type: String, Label: "Country", Description: "Name of the country in English.", Example: "Austria",
+				Name: "country", Type: String, Label: "Country", Description: "English name of the country.", Example: "Austria",
 				Expr: "e.country", Show: countryName,
 			},
 			{
@@ -151,7 +153,7 @@ var realtimeTypes = []Type{
 				Expr: "e.browser",
 			},
 			{
-				Name: "timestamp", Type: Datetime, Label: "Time", Description: "When it happened.",
+				Name: "timestamp", Type: Datetime, Label: "Time", Description: "Time of the event.",
 				Example: "2026-03-29T11:30:00.000Z", Expr: "e.event_time",
 			},
 		},
@@ -161,7 +163,7 @@ var realtimeTypes = []Type{
 	{
 		Name: "realtime_sessions", Subjects: Website | Organization,
 		Title: "Sessions now", Category: "Realtime", Tags: []string{"realtime", "sessions"}, Visualization: "table",
-		Description: "Sessions with an event in the last five minutes, latest first, with what they did in the last half " +
+		Description: "Sessions with an event in the last five minutes, latest first, with their activity in the last half " +
 			"hour.",
 		Columns: []Column{
 			{
@@ -172,7 +174,7 @@ var realtimeTypes = []Type{
 				Name:        "current_page",
 				Type:        String,
 				Label:       "Page",
-				Description: "Path of the latest page view that has one, else of the latest event that has one.",
+				Description: "Path of the latest page view with a path, otherwise of the latest event with one.",
 				Example:     "/pricing",
 				Expr:        "argMaxIf(e.path, (" + pageView + ", e.event_time, e.event_key), e.path != '')",
 			},
@@ -181,7 +183,7 @@ var realtimeTypes = []Type{
 				Expr: lastKnown("e.country"),
 			},
 			{
-				Name: "device_type", Type: String, Label: "Device", Description: "Kind of device.", Example: "desktop",
+				Name: "device_type", Type: String, Label: "Device", Description: "Device type.", Example: "desktop",
 				Expr: lastKnown("e.device"),
 			},
 			{
@@ -189,7 +191,7 @@ var realtimeTypes = []Type{
 				Example: "3", Expr: "countIf(" + pageView + ")",
 			},
 			{
-				Name: "last_seen", Type: Datetime, Label: "Last seen", Description: "Time of its latest event.",
+				Name: "last_seen", Type: Datetime, Label: "Last seen", Description: "Time of the latest event of the session.",
 				Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)",
 			},
 		},
@@ -201,13 +203,13 @@ var realtimeTypes = []Type{
 	{
 		Name: "realtime_velocity", Subjects: Website | Organization,
 		Title: "Velocity", Category: "Realtime", Tags: []string{"realtime", "series"}, Visualization: "line",
-		Description: "The last half hour by the minute.",
+		Description: "Activity of the last half hour by minute.",
 		Columns: []Column{
 			{
 				Name:        "minute",
 				Type:        String,
 				Label:       "Minute",
-				Description: "YYYY-MM-DD HH:MM:00 in the request's time zone; the first and the last minute are not whole.",
+				Description: "YYYY-MM-DD HH:MM:00 in the request's time zone; the first and last minutes are incomplete.",
 				Example:     "2026-03-29 11:30:00",
 				Expr:        "date",
 			},
@@ -216,7 +218,7 @@ var realtimeTypes = []Type{
 				Expr: "countIf(" + pageView + ")",
 			},
 			{
-				Name: "events", Type: Number, Label: "Events", Description: "All events, page views included.", Example: "11",
+				Name: "events", Type: Number, Label: "Events", Description: "All events, including page views.", Example: "11",
 				Expr: "count()",
 			},
 			{

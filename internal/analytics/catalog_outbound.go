@@ -9,12 +9,12 @@ var (
 		Name: "total_clicks", Type: Number, Label: "Clicks", Description: "Clicks.", Example: "57", Expr: "count()",
 	}
 	clickUsers = Column{
-		Name: "unique_users", Type: Number, Label: "Users", Description: "Distinct anonymous ids that clicked.",
+		Name: "unique_users", Type: Number, Label: "Users", Description: "Distinct anonymous ids with a click.",
 		Example: "41", Expr: visitors,
 	}
 	clickShare = Column{
 		Name: "percentage", Type: Number, Label: "Share", Unit: percent,
-		Description: "Share of all clicks on links to elsewhere.", Example: "12.5", Expr: shareOfViews,
+		Description: "Share of all clicks on outbound links.", Example: "12.5", Expr: shareOfViews,
 	}
 )
 
@@ -22,13 +22,13 @@ var outboundTypes = []Type{
 	{
 		Name: "outbound_links", Subjects: Website | Organization,
 		Title: "Outbound links", Category: "Outbound", Tags: []string{"links"}, Visualization: "table",
-		Description: "Links to elsewhere that were followed, most clicked first.",
+		Description: "Outbound links, most clicks first.",
 		Columns: []Column{
 			{
-				Name: "href", Type: String, Label: "Link", Description: "Address of the link.", Example: "https://example.org/",
+				Name: "href", Type: String, Label: "Link", Description: "URL of the link.", Example: "https://example.org/",
 				Expr: "e.href",
 			},
-			{Name: "text", Type: String, Label: "Text", Description: "Its text.", Example: "more", Expr: "e.link_text"},
+			{Name: "text", Type: String, Label: "Text", Description: "Text of the link.", Example: "more", Expr: "e.link_text"},
 			clickCount, clickUsers,
 			{
 				Name: "unique_sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions with a click.",
@@ -48,7 +48,7 @@ var outboundTypes = []Type{
 	{
 		Name: "outbound_domains", Subjects: Website | Organization,
 		Title: "Outbound domains", Category: "Outbound", Tags: []string{"links"}, Visualization: "table",
-		Description: "Hosts that links to elsewhere led to, most clicked first.",
+		Description: "Hosts of outbound links, most clicks first.",
 		Columns: []Column{
 			{
 				Name: "domain", Type: String, Label: "Domain", Description: "Host of the links, without www.",
@@ -56,7 +56,7 @@ var outboundTypes = []Type{
 			},
 			clickCount, clickUsers,
 			{
-				Name: "unique_links", Type: Number, Label: "Links", Description: "Distinct addresses.", Example: "3",
+				Name: "unique_links", Type: Number, Label: "Links", Description: "Distinct URLs.", Example: "3",
 				Expr: "uniqExact(e.href)",
 			},
 			clickShare,

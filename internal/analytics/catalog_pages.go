@@ -32,16 +32,17 @@ func pagesLike(name, title, description string, from *Source) Type {
 				Expr: "e.path",
 			},
 			{
-				Name: "pageviews", Type: Number, Label: "Page views", Description: "These page views, one a session.",
+				Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views counted here, one per session.",
 				Example: "201", Expr: "count()",
 			},
 			{
-				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of them.", Example: "188",
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of these " +
+					"page views.", Example: "188",
 				Expr: "uniqExactIf(e.visitor, e.visitor != 0)",
 			},
 			{
 				Name: "percentage", Type: Number, Label: "Share", Unit: percent,
-				Description: "Share of all such page views, those without a path included.", Example: "58.43", Expr: shareOfViews,
+				Description: "Share of all such page views, including those without a path.", Example: "58.43", Expr: shareOfViews,
 			},
 		},
 		Filters: viewFilters, Groups: visitorGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit,
@@ -61,7 +62,7 @@ var pageDetailTypes = []Type{
 	{
 		Name: "page_performance", Subjects: Website | Organization,
 		Title: "Page performance", Category: "Pages", Tags: []string{"pages"}, Visualization: "table",
-		Description: "Page views and visitors per path, most visitors first; page views without a path are left out.",
+		Description: "Page views and visitors by path, most visitors first. Page views without a path are excluded.",
 		Columns: []Column{
 			{
 				Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
@@ -72,12 +73,12 @@ var pageDetailTypes = []Type{
 				Expr: "count()",
 			},
 			{
-				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed it.",
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids with a view of this path.",
 				Example: "233", Expr: visitors,
 			},
 			{
 				Name: "percentage", Type: Number, Label: "Share", Unit: percent,
-				Description: "Share of all page views of the range.", Example: "49.51", Expr: shareOfViews,
+				Description: "Share of all page views in the range.", Example: "49.51", Expr: shareOfViews,
 			},
 		},
 		Filters: viewFilters, Groups: visitorGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit,
@@ -85,15 +86,15 @@ var pageDetailTypes = []Type{
 		Where:  pageView, GroupBy: "e.path", Keep: "e.path != ''", OrderBy: "visitors", Desc: true, Tie: "e.path",
 	},
 	pagesLike("entry_pages", "Entry pages",
-		"Pages on which sessions began: the first page view of each session in the range, of those that pass the filters.",
+		"Entry pages: the first page view of each session in the range that matches the filters.",
 		perEntry),
 	pagesLike("exit_pages", "Exit pages",
-		"Pages on which sessions ended: the last page view of each session in the range, of those that pass the filters.",
+		"Exit pages: the last page view of each session in the range that matches the filters.",
 		perExit),
 	{
 		Name: "page_time_analysis", Subjects: Website | Organization,
 		Title: "Time on page", Category: "Pages", Tags: []string{"pages", "engagement"}, Visualization: "table",
-		Description: "How long pages were open, by the page exits that tell it, most sessions first.",
+		Description: "Time on page, from page exits, most sessions first.",
 		Columns: []Column{
 			{
 				Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
@@ -101,7 +102,7 @@ var pageDetailTypes = []Type{
 			},
 			{
 				Name: "sessions_with_time", Type: Number, Label: "Sessions",
-				Description: "Distinct sessions with a page exit that tells a time.", Example: "120", Expr: sessions,
+				Description: "Distinct sessions with a page exit that has a time.", Example: "120", Expr: sessions,
 			},
 			{
 				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of these page exits.",
@@ -109,12 +110,12 @@ var pageDetailTypes = []Type{
 			},
 			{
 				Name: "median_time_on_page", Type: Number, Label: "Median time", Unit: seconds,
-				Description: "Median of the times told.", Example: "41.5",
+				Description: "Median time on page.", Example: "41.5",
 				Expr: "ifNotFinite(round(quantileExactInclusive(0.5)(assumeNotNull(" + timeOnPage + ")), 2), 0)",
 			},
 			{
 				Name: "percentage", Type: Number, Label: "Share", Unit: percent,
-				Description: "Share of all page exits that tell a time.", Example: "17.2", Expr: shareOfViews,
+				Description: "Share of all page exits that have a time.", Example: "17.2", Expr: shareOfViews,
 			},
 		},
 		Filters: exitFilters, Groups: visitorGroups, Sorts: []string{"sessions_with_time", "visitors", "median_time_on_page"},

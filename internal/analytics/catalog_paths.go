@@ -40,27 +40,27 @@ var pathTypes = []Type{
 	{
 		Name: "paths", Subjects: Website | Organization,
 		Title: "Paths", Category: "Paths", Tags: []string{"sessions", "pages", "events"}, Visualization: "sankey",
-		Description: "Which ways sessions take, step by step: from what to what, most taken first.",
+		Description: "Paths of sessions, step by step, most frequent first.",
 		Columns: []Column{
 			{
-				Name: "step", Type: Number, Label: "Step", Description: "Which step of the path it is, from 1.", Example: "1",
+				Name: "step", Type: Number, Label: "Step", Description: "Number of the step, from 1.", Example: "1",
 				Expr: "step",
 			},
 			{
-				Name: "from_name", Type: String, Label: "From", Description: "Page or event at which the step begins.",
+				Name: "from_name", Type: String, Label: "From", Description: "Page or event at the start of the step.",
 				Example: "/", Expr: "from_name",
 			},
 			{
 				Name: "to_name", Type: String, Label: "To",
-				Description: "Page or event that came next; empty where the session ended.", Example: "/pricing", Expr: "to_name",
+				Description: "Next page or event; empty if the session ended.", Example: "/pricing", Expr: "to_name",
 			},
 			{
-				Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions that took the step.", Example: "51",
+				Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions with the step.", Example: "51",
 				Expr: "count()",
 			},
 			{
 				Name: "percentage", Type: Number, Label: "Share", Unit: percent,
-				Description: "Share of all sessions that have a path.", Example: "14.83",
+				Description: "Share of all sessions with a path.", Example: "14.83",
 				Expr: "round(100 * count() / sum(countIf(step = 1)) OVER (), 2)",
 			},
 		},
@@ -68,11 +68,11 @@ var pathTypes = []Type{
 		Options: []Option{
 			{
 				Name: "of", Kind: OptionText, Default: "pages", OneOf: []string{"pages", "events", "both"},
-				Doc: "What paths are made of: paths of page views, names of custom events, or both.",
+				Doc: "Nodes of the paths: paths of page views, names of custom events, or both.",
 			},
-			{Name: "start", Kind: OptionText, Max: MaxFilterValueLen, Doc: "Page or event at which paths begin: where a " +
-				"session first has it. Sessions without it are left out. Without the option paths begin with the session."},
-			{Name: "depth", Kind: OptionInteger, Default: "3", Min: 1, Max: 20, Doc: "How many steps of each session are told."},
+			{Name: "start", Kind: OptionText, Max: MaxFilterValueLen, Doc: "Page or event at which paths start, at its first " +
+				"occurrence in a session. Sessions without it are excluded. If absent, paths start with the session."},
+			{Name: "depth", Kind: OptionInteger, Default: "3", Min: 1, Max: 20, Doc: "Number of steps to report per session."},
 		},
 		From:    perPathStep,
 		Where:   "e.session_id != '' AND (" + pageView + " OR " + customEvent + ") AND " + pathThing + " != ''",
@@ -82,25 +82,28 @@ var pathTypes = []Type{
 	{
 		Name: "session_flow", Subjects: Website | Organization,
 		Title: "Session flow", Category: "Paths", Tags: []string{"sessions", "pages"}, Visualization: "sankey",
-		Description: "Steps of sessions from one page to the next, most frequent first.",
+		Description: "Transitions of sessions between two pages, most frequent first.",
 		Columns: []Column{
 			{
-				Name: "from_path", Type: String, Label: "From", Description: "Page that was left.", Example: "/", Expr: "from_path",
+				Name: "from_path", Type: String, Label: "From", Description: "Page before the " +
+					"transition.", Example: "/", Expr: "from_path",
 			},
 			{
-				Name: "to_path", Type: String, Label: "To", Description: "Page that was viewed next.", Example: "/pricing",
+				Name: "to_path", Type: String, Label: "To", Description: "Page after the transition.", Example: "/pricing",
 				Expr: "to_path",
 			},
 			{
-				Name: "name", Type: String, Label: "Step", Description: "Both, with an arrow between.", Example: "/ → /pricing",
+				Name: "name", Type: String, Label: "Step", Description: "Both pages, with an arrow " +
+					"between them.", Example: "/ → /pricing",
 				Expr: "concat(from_path, ' → ', to_path)",
 			},
 			{
-				Name: "transitions", Type: Number, Label: "Transitions", Description: "How often the step was taken.",
+				Name: "transitions", Type: Number, Label: "Transitions", Description: "Number of transitions.",
 				Example: "58", Expr: "count()",
 			},
 			{
-				Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions that took it.", Example: "51",
+				Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions with the " +
+					"transition.", Example: "51",
 				Expr: "uniqExact(session)",
 			},
 		},

@@ -30,25 +30,25 @@ var percentileTypes = []Type{
 		Name: "percentiles", Subjects: Website | Organization,
 		Title: "Percentiles of a property", Category: "Custom events", Tags: []string{"events", "properties", "distribution"},
 		Visualization: "table",
-		Description: "How the numbers are distributed that events have under a key of their properties; texts that are " +
-			"numbers count, all else does not.",
+		Description: "Distribution of the numbers in a property of events. Strings that contain numbers count; all other " +
+			"values do not.",
 		Columns: []Column{
 			{
 				Name: "percentile", Type: Number, Label: "Percentile", Unit: percent,
-				Description: "Share of the numbers that do not pass the value.", Example: "95", Expr: "percentile",
+				Description: "Percentile, from 0 to 100.", Example: "95", Expr: "percentile",
 			},
 			{
-				Name: "value", Type: Number, Label: "Value", Description: "The percentile, to the fourth digit after the point.",
+				Name: "value", Type: Number, Label: "Value", Description: "Value of the percentile, to four decimal places.",
 				Example: "249.9", Expr: "round(any(found), 4)",
 			},
 			{
-				Name: "count", Type: Number, Label: "Numbers", Description: "How many there are.", Example: "128",
+				Name: "count", Type: Number, Label: "Numbers", Description: "Number of values.", Example: "128",
 				Expr: "any(amount)",
 			},
-			{Name: "min", Type: Number, Label: "Least", Description: "The least of them.", Example: "9.9", Expr: "any(least)"},
-			{Name: "max", Type: Number, Label: "Most", Description: "The largest of them.", Example: "499", Expr: "any(most)"},
+			{Name: "min", Type: Number, Label: "Least", Description: "Minimum.", Example: "9.9", Expr: "any(least)"},
+			{Name: "max", Type: Number, Label: "Most", Description: "Maximum.", Example: "499", Expr: "any(most)"},
 			{
-				Name: "avg", Type: Number, Label: "Average", Description: "Their average, to the fourth digit after the point.",
+				Name: "avg", Type: Number, Label: "Average", Description: "Mean, to four decimal places.",
 				Example: "61.3", Expr: "round(any(average), 4)",
 			},
 		},
@@ -60,7 +60,7 @@ var percentileTypes = []Type{
 			},
 			{
 				Name: "percentiles", Kind: OptionNumbers, Default: "50,75,90,95,99", Min: 1, Max: 20, Most: 100,
-				Doc: "Which percentiles, each from 0 to 100.",
+				Doc: "Percentiles to compute, each from 0 to 100.",
 			},
 		},
 		From: perPercentile, Where: propertyNumber + " IS NOT NULL",

@@ -25,7 +25,7 @@ func place(name, label, field, description, example string, country bool, aliase
 			Expr: "e.country",
 		},
 		Column{
-			Name: "country_name", Type: String, Label: "Country", Description: "Name of the country in English.",
+			Name: "country_name", Type: String, Label: "Country", Description: "English name of the country.",
 			Example: "Austria", Expr: "e.country", Show: countryName,
 		})
 	if country {
@@ -34,7 +34,7 @@ func place(name, label, field, description, example string, country bool, aliase
 		return t
 	}
 	t.Columns = append(t.Columns, Column{
-		Name: "country", Type: String, Label: "Country", Description: "Name of the country in English.", Example: "Austria",
+		Name: "country", Type: String, Label: "Country", Description: "English name of the country.", Example: "Austria",
 		Expr: "e.country", Show: countryName,
 	})
 	t.Rollup = viewsRollup(name, field, "e.country",
@@ -44,11 +44,12 @@ func place(name, label, field, description, example string, country bool, aliase
 }
 
 var placeTypes = []Type{
-	place("country", "Country", "e.country", "Page views per country, most first.", "Austria", true, "countries"),
-	place("region", "Region", "e.region", "Page views per region, most first.", "Styria", false),
-	place("city", "City", "e.city", "Page views per city, most first.", "Graz", false, "cities"),
+	place("country", "Country", "e.country", "Page views by country, most page views "+
+		"first.", "Austria", true, "countries"),
+	place("region", "Region", "e.region", "Page views by region, most page views first.", "Styria", false),
+	place("city", "City", "e.city", "Page views by city, most page views first.", "Graz", false, "cities"),
 	breakdown("timezone", "Geography", "Time zone", "e.timezone",
-		"Page views per time zone of the browser, most first.", "Europe/Vienna"),
+		"Page views by browser time zone, most page views first.", "Europe/Vienna"),
 	breakdown("language", "Geography", "Language", "e.language",
-		"Page views per language of the browser, most first.", "de-AT"),
+		"Page views by browser language, most page views first.", "de-AT"),
 }

@@ -25,14 +25,14 @@ var profileTypes = []Type{
 	{
 		Name: "profile_list", Aliases: []string{"profiles"}, Subjects: Website,
 		Title: "Profiles", Category: "Profiles", Tags: []string{"profiles"}, Visualization: "table",
-		Description: "Users and visitors with what they did in the range, latest first; filters choose those with an " +
-			"event that passes all of them.",
+		Description: "Users and visitors with their activity in the range, latest first. Filters select those with an " +
+			"event that matches all filters.",
 		Columns: []Column{
 			{
 				Name:        "visitor_id",
 				Type:        String,
 				Label:       "Visitor",
-				Description: "Latest anonymous id, as stored; empty where there is none.",
+				Description: "Latest anonymous id, as stored; empty without an anonymous id.",
 				Example:     "anon_5f0c1a",
 				Expr:        lastKnown("e.anonymous_id"),
 			},
@@ -40,21 +40,21 @@ var profileTypes = []Type{
 				Name:        "profile_id",
 				Type:        String,
 				Label:       "User",
-				Description: "The caller's own user id; empty for a visitor who is no user.",
+				Description: "Your own id of the user; empty for a visitor who is not a user.",
 				Example:     "user_42",
 				Expr:        "max(e.profile)",
 			},
 			{
-				Name: "display_name", Type: String, Label: "Name", Description: "The trait display_name, else name.",
+				Name: "display_name", Type: String, Label: "Name", Description: "Trait display_name, otherwise name.",
 				Example: "Ada", Expr: "max(e.display_name)",
 			},
 			{
-				Name: "email", Type: String, Label: "Email", Description: "The trait email.", Example: "ada@example.com",
+				Name: "email", Type: String, Label: "Email", Description: "Trait email.", Example: "ada@example.com",
 				Expr: "max(e.email)",
 			},
 			{
 				Name: "identified_at", Type: Datetime, Label: "Identified",
-				Description: "When the user was first told of by an identify call, whatever the range; null for whom none told of.",
+				Description: "Time of the first identify call for the user, regardless of the range; null without such a call.",
 				Example:     "2026-01-07T16:20:11.004Z", Expr: "max(e.known)",
 			},
 			{
@@ -70,12 +70,13 @@ var profileTypes = []Type{
 				Expr: sessions,
 			},
 			{
-				Name: "total_events", Type: Number, Label: "Events", Description: "All events, page views included.", Example: "58",
+				Name: "total_events", Type: Number, Label: "Events", Description: "All events, including page " +
+					"views.", Example: "58",
 				Expr: "count()",
 			},
 			{Name: "unique_pages", Type: Number, Label: "Pages", Description: "Distinct paths.", Example: "9", Expr: pages},
 			{
-				Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2, as last told.", Example: "AT",
+				Name: "country", Type: String, Label: "Country", Description: "Latest country, ISO 3166-1 alpha-2.", Example: "AT",
 				Expr: "argMaxIf(e.country, (e.event_time, e.event_key), e.country != '')",
 			},
 			{
@@ -83,19 +84,19 @@ var profileTypes = []Type{
 				Expr: "argMaxIf(e.region, (e.event_time, e.event_key), e.country != '')",
 			},
 			{
-				Name: "device_type", Type: String, Label: "Device", Description: "Kind of device, as last told.",
+				Name: "device_type", Type: String, Label: "Device", Description: "Latest device type.",
 				Example: "desktop", Expr: lastKnown("e.device"),
 			},
 			{
-				Name: "browser_name", Type: String, Label: "Browser", Description: "Browser, as last told.", Example: "Firefox",
+				Name: "browser_name", Type: String, Label: "Browser", Description: "Latest browser.", Example: "Firefox",
 				Expr: lastKnown("e.browser"),
 			},
 			{
-				Name: "os_name", Type: String, Label: "System", Description: "Operating system, as last told.", Example: "Windows",
+				Name: "os_name", Type: String, Label: "System", Description: "Latest operating system.", Example: "Windows",
 				Expr: lastKnown("e.os"),
 			},
 			{
-				Name: "referrer", Type: String, Label: "Referrer", Description: "Address that led to the first page view.",
+				Name: "referrer", Type: String, Label: "Referrer", Description: "Referrer URL of the first page view.",
 				Example: "https://www.google.com/", Expr: "argMinIf(e.referrer, (e.event_time, e.event_key), " + pageView + ")",
 			},
 			{
@@ -115,14 +116,14 @@ var profileTypes = []Type{
 	{
 		Name: "profile_detail", Subjects: Website,
 		Title: "Profile", Category: "Profiles", Tags: []string{"profiles"}, Visualization: "table",
-		Description: "What a user or visitor did in the range. The filter anonymous_id takes an anonymous id or a user " +
-			"id; a visitor who is known to be a user is that user.",
+		Description: "Activity of a user or visitor in the range. The filter anonymous_id accepts an anonymous id or a " +
+			"user id. A visitor who is known as a user counts as that user.",
 		Columns: []Column{
 			{
 				Name:        "visitor_id",
 				Type:        String,
 				Label:       "Visitor",
-				Description: "Latest anonymous id, as stored; empty where there is none.",
+				Description: "Latest anonymous id, as stored; empty without an anonymous id.",
 				Example:     "anon_5f0c1a",
 				Expr:        "argMaxIf(e.visitor, e.last, e.visitor != '')",
 			},
@@ -144,35 +145,35 @@ var profileTypes = []Type{
 			},
 			{
 				Name: "total_duration", Type: Number, Label: "Duration", Unit: seconds,
-				Description: "What the sessions took together, to the millisecond.", Example: "3725.25",
+				Description: "Total duration of the sessions, to the millisecond.", Example: "3725.25",
 				Expr: "round(sum(e.took), 3)",
 			},
 			{
-				Name: "total_duration_formatted", Type: String, Label: "Duration", Description: "The same for people.",
+				Name: "total_duration_formatted", Type: String, Label: "Duration", Description: "Total duration as text.",
 				Example: "1h 2m 5s", Expr: "toString(total_duration)", Show: showDuration,
 			},
 			{
 				Name:        "profile_id",
 				Type:        String,
 				Label:       "User",
-				Description: "The caller's own user id; empty for a visitor who is no user.",
+				Description: "Your own id of the user; empty for a visitor who is not a user.",
 				Example:     "user_42",
 				Expr:        "max(e.profile)",
 			},
 			{
-				Name: "device", Type: String, Label: "Device", Description: "Kind of device, as last told.", Example: "desktop",
+				Name: "device", Type: String, Label: "Device", Description: "Latest device type.", Example: "desktop",
 				Expr: "argMaxIf(e.device, e.last, e.device != '')",
 			},
 			{
-				Name: "browser", Type: String, Label: "Browser", Description: "Browser, as last told.", Example: "Firefox",
+				Name: "browser", Type: String, Label: "Browser", Description: "Latest browser.", Example: "Firefox",
 				Expr: "argMaxIf(e.browser, e.last, e.browser != '')",
 			},
 			{
-				Name: "os", Type: String, Label: "System", Description: "Operating system, as last told.", Example: "Windows",
+				Name: "os", Type: String, Label: "System", Description: "Latest operating system.", Example: "Windows",
 				Expr: "argMaxIf(e.os, e.last, e.os != '')",
 			},
 			{
-				Name: "country", Type: String, Label: "Country", Description: "ISO 3166-1 alpha-2, as last told.", Example: "AT",
+				Name: "country", Type: String, Label: "Country", Description: "Latest country, ISO 3166-1 alpha-2.", Example: "AT",
 				Expr: "argMaxIf(e.place.1, e.last, e.place.1 != '')",
 			},
 			{
@@ -187,8 +188,8 @@ var profileTypes = []Type{
 	{
 		Name: "profile_sessions", Subjects: Website,
 		Title: "Sessions of a profile", Category: "Profiles", Tags: []string{"profiles", "sessions"}, Visualization: "table",
-		Description: "The sessions of a user or visitor with all that happened in them, latest first. The filter " +
-			"anonymous_id takes an anonymous id or a user id.",
+		Description: "Sessions of a user or visitor with all their events, latest first. The filter anonymous_id accepts " +
+			"an anonymous id or a user id.",
 		Columns: []Column{
 			{
 				Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4",
@@ -198,25 +199,26 @@ var profileTypes = []Type{
 				Name:        "session_name",
 				Type:        String,
 				Label:       "Name",
-				Description: "Session and its number, from the first in the range.",
+				Description: "Session with its number, counted from the first one in the range.",
 				Example:     "Session 1",
 				Expr:        "concat('Session ', toString(e.number))",
 			},
 			{
-				Name: "first_visit", Type: Datetime, Label: "First", Description: "Time of its first event in the range.",
+				Name: "first_visit", Type: Datetime, Label: "First", Description: "Time of the session's first event in the range.",
 				Example: "2026-03-29T11:12:00.000Z", Expr: "e.first",
 			},
 			{
-				Name: "last_visit", Type: Datetime, Label: "Last", Description: "Time of its last event in the range.",
+				Name: "last_visit", Type: Datetime, Label: "Last", Description: "Time of the session's last event in the range.",
 				Example: "2026-03-29T11:30:00.000Z", Expr: "e.last",
 			},
 			{
 				Name: "duration", Type: Number, Label: "Duration", Unit: seconds,
-				Description: "Time on page by its page exits, else from its first to its last event.", Example: "725",
+				Description: "Duration: time on page from page exits, otherwise from the first to the last event.", Example: "725",
 				Expr: "round(e.took, 2)",
 			},
 			{
-				Name: "duration_formatted", Type: String, Label: "Duration", Description: "The same for people.", Example: "12m 5s",
+				Name: "duration_formatted", Type: String, Label: "Duration", Description: "Total duration as " +
+					"text.", Example: "12m 5s",
 				Expr: "toString(duration)", Show: showDuration,
 			},
 			{
@@ -228,7 +230,7 @@ var profileTypes = []Type{
 				Expr: "e.pages",
 			},
 			{
-				Name: "device", Type: String, Label: "Device", Description: "Kind of device.", Example: "desktop", Expr: "e.device",
+				Name: "device", Type: String, Label: "Device", Description: "Device type.", Example: "desktop", Expr: "e.device",
 			},
 			{Name: "browser", Type: String, Label: "Browser", Description: "Browser.", Example: "Firefox", Expr: "e.browser"},
 			{Name: "os", Type: String, Label: "System", Description: "Operating system.", Example: "Windows", Expr: "e.os"},
@@ -241,7 +243,7 @@ var profileTypes = []Type{
 				Expr: "e.place.2",
 			},
 			{
-				Name: "referrer", Type: String, Label: "Referrer", Description: "Address that led to its first page view.",
+				Name: "referrer", Type: String, Label: "Referrer", Description: "Referrer URL of the session's first page view.",
 				Example: "https://www.google.com/", Expr: "e.referrer",
 			},
 			{

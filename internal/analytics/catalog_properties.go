@@ -118,15 +118,15 @@ var (
 		Name: "count", Type: Number, Label: "Events", Description: "Events with this value.", Example: "80", Expr: "times",
 	}
 	keyTotal = Column{
-		Name: "total", Type: Number, Label: "Total", Description: "Events that have the key.", Example: "128",
+		Name: "total", Type: Number, Label: "Total", Description: "Events with the key.", Example: "128",
 		Expr: "occurrences",
 	}
 	shareOfKey = Column{
 		Name: "percentage", Type: Number, Label: "Share", Unit: percent,
-		Description: "Share of the events that have the key.", Example: "62.5", Expr: "round(100 * times / occurrences, 2)",
+		Description: "Share of the events with the key.", Example: "62.5", Expr: "round(100 * times / occurrences, 2)",
 	}
 	differentOnes = Column{
-		Name: "unique_values", Type: Number, Label: "Values", Description: "Different values.", Example: "3",
+		Name: "unique_values", Type: Number, Label: "Values", Description: "Number of distinct values.", Example: "3",
 		Expr: "different",
 	}
 )
@@ -171,29 +171,30 @@ var propertyTypes = func() []Type {
 	values.Tie, values.Public = "event, key, value", false // its name is none of custom_events
 
 	keys := properties("custom_events_property_cardinality", "Keys of properties",
-		"How often each property of custom events occurs, and with how many different values.", fromKeys,
+		"Number of events and distinct values for each property of custom events.", fromKeys,
 		ofEvent, propertyKey, differentOnes,
-		count("occurrences", "Occurrences", "Events that have the key.", "128", "occurrences"))
+		count("occurrences", "Occurrences", "Events with the key.", "128", "occurrences"))
 	keys.OrderBy = "occurrences"
 
 	classification := properties("custom_events_property_classification", "Kinds of properties",
-		"What the values of each property of custom events look like, and how best to show them.", fromClasses,
+		"Types of the values of each property of custom events, with a suggested rendering.", fromClasses,
 		ofEvent, propertyKey, differentOnes.named("cardinality"),
-		count("total_count", "Occurrences", "Events that have the key.", "128", "occurrences"),
-		count("coverage_ratio", "Coverage", "Part of the events of that name that have the key, 0 to 1.", "0.94",
+		count("total_count", "Occurrences", "Events with the key.", "128", "occurrences"),
+		count("coverage_ratio", "Coverage", "Share of the events of that name with the key, from 0 to 1.", "0.94",
 			"round(occurrences / events, 4)"),
-		count("avg_length", "Average length", "Average length of the values as texts, in characters.", "4.2",
+		count("avg_length", "Average length", "Mean length of the values as text, in characters.", "4.2",
 			"round(letters / occurrences, 2)"),
-		count("max_length", "Longest", fmt.Sprintf("Length of the longest, at most %d.", propertyLetters), "10", "longest"),
-		classified("is_numeric", "Numbers", "Whether all values that are not empty are decimal numbers.", "numbers"),
-		classified("is_boolean", "Booleans", "Whether they are true and false.", "booleans"),
-		classified("is_date_like", "Dates", "Whether they are dates or times of ISO 8601.", "dates"),
-		classified("is_url_like", "Addresses", "Whether they begin with http:// or https://.", "urls"),
+		count("max_length", "Longest", fmt.Sprintf("Length of the longest value, at most %d.", propertyLetters),
+			"10", "longest"),
+		classified("is_numeric", "Numbers", "Whether all non-empty values are decimal numbers.", "numbers"),
+		classified("is_boolean", "Booleans", "Whether all non-empty values are true or false.", "booleans"),
+		classified("is_date_like", "Dates", "Whether all non-empty values are ISO 8601 dates or times.", "dates"),
+		classified("is_url_like", "Addresses", "Whether all non-empty values start with http:// or https://.", "urls"),
 		Column{
 			Name:        "inferred_type",
 			Type:        String,
 			Label:       "Type",
-			Description: "boolean, number, date, url, json (objects and arrays) or string, the first that all values are.",
+			Description: "First of boolean, number, date, url, json (objects and arrays) and string that fits all values.",
 			Example:     "string",
 			Expr:        inferredType,
 		},
@@ -203,7 +204,7 @@ var propertyTypes = func() []Type {
 				"samples where most values occur once, top_values.", fewValues),
 		},
 		Column{
-			Name: "sample_values", Type: JSON, Label: "Samples", Description: "The most frequent values.",
+			Name: "sample_values", Type: JSON, Label: "Samples", Description: "Most frequent values.",
 			Example: `["pro","free"]`,
 			Expr:    "toJSONString(arrayMap(item -> item.2, top))",
 		})
@@ -212,22 +213,23 @@ var propertyTypes = func() []Type {
 	top := properties("custom_events_property_top_values", "Frequent values of properties",
 		fmt.Sprintf("The %d most frequent values of each property of custom events.", topValues), fromTop,
 		ofEvent, propertyKey, propertyValue, valueCount, keyTotal, shareOfKey,
-		count("rank", "Rank", "Place among the key's values, 1 for the most frequent.", "1", "toUInt64(position)"))
+		count("rank", "Rank", "Rank among the values of the key; 1 is the most frequent.", "1", "toUInt64(position)"))
 	top.Tie = "event, key, position"
 
 	distribution := properties("custom_events_property_distribution", "Distribution of properties",
-		fmt.Sprintf("All values of each property of custom events that has at most %d different ones.", fewValues),
+		fmt.Sprintf("All values of each property of custom events with at most %d distinct values.", fewValues),
 		fromDistribution, ofEvent, propertyKey, propertyValue, valueCount, keyTotal, shareOfKey,
 		differentOnes.named("cardinality"))
 	distribution.Tie = "event, key, position"
 
 	discovery := properties("custom_events_discovery", "Custom events and their properties",
-		"Each custom event with each of its properties; one row with an empty key for an event without any.", fromDiscovery,
+		"Custom events with their properties, one row for each property. An event without properties has one "+
+			"row with an empty key.", fromDiscovery,
 		ofEvent, totalEvents.over("events"), uniqueUsers.over("users"), uniqueSessions.over("visits"),
 		propertyKey, differentOnes,
 		Column{
-			Name: "top_values", Type: JSON, Label: "Values", Description: "The most frequent values, each with how many " +
-				"events have it.", Example: `[{"value":"pro","count":80}]`,
+			Name: "top_values", Type: JSON, Label: "Values", Description: "Most " +
+				"frequent values, with the number of events for each.", Example: `[{"value":"pro","count":80}]`,
 			Expr: "toJSONString(arrayMap(item -> CAST((item.2, toUInt64(-item.1)), 'Tuple(value String, count UInt64)'), top))",
 		})
 	return []Type{values, keys, classification, top, distribution, discovery}

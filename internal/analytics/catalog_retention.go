@@ -73,19 +73,20 @@ var retentionTypes = []Type{
 	{
 		Name: "retention", Subjects: Website | Organization,
 		Title: "Retention", Category: "Retention", Tags: []string{"visitors", "cohorts"}, Visualization: "heatmap",
-		Description: "Of the visitors who first did something in a period, how many came back in each period after it. " +
-			"Visitors are anonymous ids, and profile ids of events without one.",
+		Description: "Visitors by cohort, the period of their first event, and the number of them who returned in each " +
+			"later period. Visitors are anonymous ids, plus profile ids of events without one.",
 		Columns: []Column{
 			{
 				Name:        "cohort",
 				Type:        String,
 				Label:       "Cohort",
-				Description: "Day on which the cohort's period begins, in the request's time zone.",
+				Description: "First day of the cohort's period, in the request's time zone.",
 				Example:     "2026-03-01",
 				Expr:        "{period_labels:Array(String)}[cohort_at]",
 			},
 			{
-				Name: "period", Type: Number, Label: "Period", Description: "How many periods later; 0 is the cohort's own.",
+				Name: "period", Type: Number, Label: "Period", Description: "Number of periods since the cohort's own; 0 is the " +
+					"cohort's own.",
 				Example: "1", Expr: "since",
 			},
 			{
@@ -94,7 +95,8 @@ var retentionTypes = []Type{
 			},
 			{
 				Name: "visitors", Type: Number, Label: "Visitors",
-				Description: "Those of them who did the return event in the period; of period 0 all.", Example: "48", Expr: "still",
+				Description: "Visitors of the cohort with the return event in the period; for " +
+					"period 0, all of them.", Example: "48", Expr: "still",
 			},
 			{
 				Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of the cohort.", Example: "40",
@@ -103,17 +105,17 @@ var retentionTypes = []Type{
 		},
 		Filters: eventFilters, Sorts: []string{"cohort", "period", "visitors"}, DefaultLimit: MaxLimit,
 		Options: []Option{
-			{Name: "activation_event", Kind: OptionText, Max: maxEventNameLen, Doc: "Name of the event that makes a visitor " +
-				"part of a cohort, by the first one of the range; any event when it is not given."},
+			{Name: "activation_event", Kind: OptionText, Max: maxEventNameLen, Doc: "Name of the event that assigns a visitor " +
+				"to a cohort, by its first occurrence in the range; any event if absent."},
 			{
 				Name: "return_event",
 				Kind: OptionText,
 				Max:  maxEventNameLen,
-				Doc:  "Name of the event that counts as coming back; any event when it is not given.",
+				Doc:  "Name of the event that counts as a return; any event if absent.",
 			},
 			{
 				Name: "period", Kind: OptionText, Default: "week", OneOf: []string{"day", "week", "month"},
-				Doc: "Length of the periods. Weeks begin on Sunday; the first period begins with the range.",
+				Doc: "Length of the periods. Weeks start on Sunday; the first period starts with the range.",
 			},
 		},
 		From: perCohort, Where: "(e.anonymous_id != '' OR e.profile_id != '')",
@@ -123,8 +125,8 @@ var retentionTypes = []Type{
 	{
 		Name: "identified_profile_retention", Subjects: Website | Organization,
 		Title: "Retention of users", Category: "Retention", Tags: []string{"profiles", "cohorts"}, Visualization: "metric",
-		Description: "Of the users, by their profile ids, who did one thing in the range, how many did another within " +
-			"some days.",
+		Description: "Users, by profile id, with the activation event in the range, and the number of them with the return " +
+			"event within some days.",
 		Columns: []Column{
 			{
 				Name: "activated_profiles", Type: Number, Label: "Activated",
@@ -132,18 +134,21 @@ var retentionTypes = []Type{
 			},
 			{
 				Name: "eligible_profiles", Type: Number, Label: "Eligible",
-				Description: "Those whose days were over when observation ended.", Example: "96", Expr: "countIf(eligible)",
+				Description: "Of these profiles, those whose days ended before the end " +
+					"of observation.", Example: "96", Expr: "countIf(eligible)",
 			},
 			{
-				Name:        "retained_profiles",
-				Type:        Number,
-				Label:       "Retained",
-				Description: "Eligible ones with the return event after the first activation, within the days.",
-				Example:     "60",
-				Expr:        "countIf(retained)",
+				Name:  "retained_profiles",
+				Type:  Number,
+				Label: "Retained",
+				Description: "Of the eligible profiles, those with the return event after the first activation and within the " +
+					"days.",
+				Example: "60",
+				Expr:    "countIf(retained)",
 			},
 			{
-				Name: "retention_rate", Type: Number, Label: "Retention", Unit: percent, Description: "Retained of the eligible.",
+				Name: "retention_rate", Type: Number, Label: "Retention", Unit: percent, Description: "Share of the eligible " +
+					"profiles that were retained.",
 				Example: "62.5", Expr: "if(countIf(eligible) = 0, 0, round(100 * countIf(retained) / countIf(eligible), 2))",
 			},
 		},
@@ -155,17 +160,17 @@ var retentionTypes = []Type{
 			},
 			{
 				Name: "return_event", Kind: OptionText, Filter: true, Required: true, Min: 1, Max: maxEventNameLen,
-				Doc: "Name of the event by which a user comes back.", Example: `"purchase"`,
+				Doc: "Name of the event that counts as a return.", Example: `"purchase"`,
 			},
 			{
 				Name: "horizon_days", Kind: OptionInteger, Filter: true, Required: true,
 				OneOf: []string{"7", "30"}, Min: 7, Max: 30,
-				Doc: "Within how many days of 24 hours.", Example: `7`,
+				Doc: "Number of days, of 24 hours each, within which the return event counts.", Example: `7`,
 			},
 			{
 				Name: "observation_end",
 				Kind: OptionMoment, Filter: true,
-				Doc: "Day, included, or moment, excluded, until which events count; the end of the range when it is not given.",
+				Doc: "Day, included, or time, excluded, until which events count; the end of the range if absent.",
 			},
 		},
 		From: perActivated, Where: "e.profile_id != ''",

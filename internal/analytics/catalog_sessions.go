@@ -26,7 +26,7 @@ func sessionsBy(name, title, label, field, description, example string) Type {
 		Description: description,
 		Columns: []Column{
 			{
-				Name: "name", Type: String, Label: label, Description: "Value of the field; events without one are left out.",
+				Name: "name", Type: String, Label: label, Description: "Value of the field; events without a value are excluded.",
 				Example: example, Expr: field,
 			},
 			sessionColumn, sessionVisitor,
@@ -48,7 +48,7 @@ var sessionTypes = []Type{
 	{
 		Name: "session_metrics", Subjects: Website | Organization,
 		Title: "Session metrics", Category: "Sessions", Tags: []string{"sessions", "overview"}, Visualization: "metric",
-		Description: "Sessions of the range, how long they took, and how many left at once.",
+		Description: "Sessions in the range, their duration and bounce rate.",
 		Columns: []Column{
 			{
 				Name: "total_sessions", Type: Number, Label: "Sessions", Description: "Distinct session ids on any event.",
@@ -56,16 +56,18 @@ var sessionTypes = []Type{
 			},
 			{
 				Name: "avg_session_duration", Type: Number, Label: "Average session", Unit: seconds,
-				Description: "Time on page by the session's page exits, else from its first to its last event.", Example: "148.2",
+				Description: "Duration: time on page from the session's page exits, otherwise from the first to " +
+					"the last event.", Example: "148.2",
 				Expr: "ifNotFinite(round(avgIf(" + wholeMillis + ", session != '') / 1000, 2), 0)",
 			},
 			{
 				Name: "bounce_rate", Type: Number, Label: "Bounce rate", Unit: percent,
-				Description: "Share of sessions that are one page view of under 10 seconds with no other event.", Example: "41.28",
+				Description: "Share of sessions that consist of one page view of under 10 seconds and no other " +
+					"event.", Example: "41.28",
 				Expr: bounceRate,
 			},
 			{
-				Name: "total_events", Type: Number, Label: "Events", Description: "All events, page views included.",
+				Name: "total_events", Type: Number, Label: "Events", Description: "All events, including page views.",
 				Example: "1290", Expr: "sum(events)",
 			},
 		},
@@ -78,15 +80,16 @@ var sessionTypes = []Type{
 	{
 		Name: "session_duration_distribution", Subjects: Website | Organization,
 		Title: "Session durations", Category: "Sessions", Tags: []string{"sessions"}, Visualization: "bar",
-		Description: "Sessions per range of duration, the shortest first; ranges without sessions are left out.",
+		Description: "Sessions by range of duration, shortest first. Ranges without sessions are excluded.",
 		Columns: []Column{
 			{
 				Name: "duration_range", Type: String, Label: "Duration",
-				Description: "0-30s, 30s-1m, 1m-5m, 5m-15m, 15m-1h or 1h+; each includes where it begins and not where it ends.",
+				Description: "0-30s, 30s-1m, 1m-5m, 5m-15m, 15m-1h or 1h+. Each range includes its start and excludes its end.",
 				Example:     "1m-5m", Expr: durationRange, Order: "min(duration)",
 			},
 			{
-				Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions of such a duration.", Example: "57",
+				Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions with a duration in the " +
+					"range.", Example: "57",
 				Expr: "count()",
 			},
 			{
@@ -98,14 +101,13 @@ var sessionTypes = []Type{
 		From: perSession, Where: inSession, GroupBy: durationRange, OrderBy: "duration_range", Tie: "min(duration)",
 	},
 	sessionsBy("sessions_by_device", "Sessions by device", "Device", "e.device",
-		"Sessions per kind of device, most first.", "desktop"),
+		"Sessions by device type, most sessions first.", "desktop"),
 	sessionsBy("sessions_by_browser", "Sessions by browser", "Browser", "e.browser",
-		"Sessions per browser, most first.", "Firefox"),
+		"Sessions by browser, most sessions first.", "Firefox"),
 	{
 		Name: "sessions_time_series", Subjects: Website | Organization,
 		Title: "Sessions over time", Category: "Sessions", Tags: []string{"sessions", "series"}, Visualization: "line",
-		Description: "Sessions and visitors of each part of the range; a session counts in every one in which it has an " +
-			"event.",
+		Description: "Sessions and visitors by part of the range. A session counts in every part in which it has an event.",
 		Columns: []Column{
 			dateColumn, sessionColumn,
 			{
@@ -119,14 +121,15 @@ var sessionTypes = []Type{
 	{
 		Name: "session_pages", Subjects: Website | Organization,
 		Title: "Pages of sessions", Category: "Sessions", Tags: []string{"sessions", "pages"}, Visualization: "table",
-		Description: "Sessions that viewed a page, per path, most first.",
+		Description: "Sessions with a page view, by path, most sessions first.",
 		Columns: []Column{
 			{
 				Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
 				Expr: "e.path",
 			},
 			{
-				Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions that viewed it.", Example: "229",
+				Name: "sessions", Type: Number, Label: "Sessions", Description: "Distinct sessions with a view of " +
+					"the path.", Example: "229",
 				Expr: sessions,
 			},
 			{
@@ -148,19 +151,18 @@ var sessionListTypes = []Type{
 	{
 		Name: "session_list", Aliases: []string{"sessions"}, Subjects: Website | Organization,
 		Title: "Sessions", Category: "Sessions", Tags: []string{"sessions"}, Visualization: "table",
-		Description: "Sessions with what happened in each, latest first; filters choose those with an event that passes " +
-			"all of them.",
+		Description: "Sessions with their events, latest first. Filters select those with an event that matches all filters.",
 		Columns: []Column{
 			{
 				Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4",
 				Expr: "e.session_id",
 			},
 			{
-				Name: "first_visit", Type: Datetime, Label: "First", Description: "Time of its first event in the range.",
+				Name: "first_visit", Type: Datetime, Label: "First", Description: "Time of the session's first event in the range.",
 				Example: "2026-03-29T11:12:00.000Z", Expr: "min(e.event_time)",
 			},
 			{
-				Name: "last_visit", Type: Datetime, Label: "Last", Description: "Time of its last event in the range.",
+				Name: "last_visit", Type: Datetime, Label: "Last", Description: "Time of the session's last event in the range.",
 				Example: "2026-03-29T11:30:00.000Z", Expr: "max(e.event_time)",
 			},
 			{
@@ -168,7 +170,7 @@ var sessionListTypes = []Type{
 				Expr: "countIf(" + pageView + ")",
 			},
 			{
-				Name: "visitor_id", Type: String, Label: "Visitor", Description: "Its first anonymous id, as stored.",
+				Name: "visitor_id", Type: String, Label: "Visitor", Description: "First anonymous id of the session, as stored.",
 				Example: "anon_5f0c1a", Expr: firstKnown("e.anonymous_id"),
 			},
 			{
@@ -176,11 +178,11 @@ var sessionListTypes = []Type{
 				Expr: firstKnown("e.country"),
 			},
 			{
-				Name: "referrer", Type: String, Label: "Referrer", Description: "Address that led to its first page view.",
+				Name: "referrer", Type: String, Label: "Referrer", Description: "Referrer URL of the session's first page view.",
 				Example: "https://www.google.com/", Expr: "argMinIf(e.referrer, (e.event_time, e.event_key), " + pageView + ")",
 			},
 			{
-				Name: "device_type", Type: String, Label: "Device", Description: "Kind of device.", Example: "desktop",
+				Name: "device_type", Type: String, Label: "Device", Description: "Device type.", Example: "desktop",
 				Expr: firstKnown("e.device"),
 			},
 			{
@@ -203,7 +205,7 @@ var sessionListTypes = []Type{
 	{
 		Name: "session_events", Subjects: Website | Organization,
 		Title: "Events of a session", Category: "Sessions", Tags: []string{"sessions", "events"}, Visualization: "table",
-		Description: "The events of the session that the filter session_id names, in order.",
+		Description: "Events of the session that the filter session_id selects, in order.",
 		Columns: []Column{
 			{
 				Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4",
@@ -211,7 +213,7 @@ var sessionListTypes = []Type{
 			},
 			{Name: "id", Type: String, Label: "Event id", Description: "Id of the event.", Example: "evt_1", Expr: "e.event_id"},
 			{
-				Name: "time", Type: Datetime, Label: "Time", Description: "When it happened.", Example: "2026-03-29T11:12:00.000Z",
+				Name: "time", Type: Datetime, Label: "Time", Description: "Time of the event.", Example: "2026-03-29T11:12:00.000Z",
 				Expr: "e.event_time",
 			},
 			{
@@ -237,27 +239,28 @@ var sessionListTypes = []Type{
 	{
 		Name: "interesting_sessions", Subjects: Website | Organization,
 		Title: "Sessions worth a look", Category: "Sessions", Tags: []string{"sessions"}, Visualization: "table",
-		Description: "Sessions with errors, rage clicks, custom events, ten page views or ten minutes, those with most of " +
-			"these first; filters choose those with an event that passes all of them.",
+		Description: "Sessions with errors, rage clicks, custom events, at least ten page views or at least ten minutes, " +
+			"those with most of these first. Filters select those with an event that matches all filters.",
 		Columns: []Column{
 			{
 				Name: "session_id", Type: String, Label: "Session", Description: "Session id.", Example: "sess_91b2d4",
 				Expr: "e.session",
 			},
 			{
-				Name: "visitor_id", Type: String, Label: "Visitor", Description: "Its first anonymous id, as stored.",
+				Name: "visitor_id", Type: String, Label: "Visitor", Description: "First anonymous id of the session, as stored.",
 				Example: "anon_5f0c1a", Expr: "e.visitor",
 			},
 			{
-				Name: "first_visit", Type: Datetime, Label: "First", Description: "Time of its first event in the range.",
+				Name: "first_visit", Type: Datetime, Label: "First", Description: "Time of the session's first event in the range.",
 				Example: "2026-03-29T11:12:00.000Z", Expr: "e.first",
 			},
 			{
-				Name: "last_visit", Type: Datetime, Label: "Last", Description: "Time of its last event in the range.",
+				Name: "last_visit", Type: Datetime, Label: "Last", Description: "Time of the session's last event in the range.",
 				Example: "2026-03-29T11:30:00.000Z", Expr: "e.last",
 			},
 			{
-				Name: "duration", Type: Number, Label: "Duration", Unit: seconds, Description: "From its first to its last event.",
+				Name: "duration", Type: Number, Label: "Duration", Unit: seconds, Description: "Time from the first to the last " +
+					"event.",
 				Example: "1080", Expr: "round(e.took, 2)",
 			},
 			{
@@ -269,23 +272,24 @@ var sessionListTypes = []Type{
 				Expr: "e.customs",
 			},
 			{
-				Name: "errors", Type: Number, Label: "Errors", Description: "Errors in pages' scripts.", Example: "1",
+				Name: "errors", Type: Number, Label: "Errors", Description: "Script errors on pages.", Example: "1",
 				Expr: "e.errors",
 			},
 			{
-				Name: "rage_clicks", Type: Number, Label: "Rage clicks", Description: "Rage clicks that engagement tells of.",
+				Name: "rage_clicks", Type: Number, Label: "Rage clicks", Description: "Rage clicks reported by engagement records.",
 				Example: "3", Expr: "e.rage",
 			},
 			{
-				Name: "score", Type: Number, Label: "Score", Description: "How many reasons there are to look.", Example: "4",
+				Name: "score", Type: Number, Label: "Score", Description: "Number of reasons why the session is " +
+					"interesting.", Example: "4",
 				Expr: "length(e.reasons)",
 			},
 			{
 				Name:  "reasons",
 				Type:  JSON,
 				Label: "Reasons",
-				Description: "Of errors, rage_clicks, custom_events, many_pages for ten page views or more, and long for ten " +
-					"minutes or more.",
+				Description: "Reasons: errors, rage_clicks, custom_events, many_pages for at least ten page views, and long for " +
+					"at least ten minutes.",
 				Example: `["errors","long"]`,
 				Expr:    "toJSONString(e.reasons)",
 			},

@@ -12,7 +12,7 @@ var (
 		Example: "251", Expr: sessions,
 	}
 	viewedWith = Column{
-		Name: "device_type", Type: String, Label: "Device", Description: "Kind of device.", Example: "desktop",
+		Name: "device_type", Type: String, Label: "Device", Description: "Device type.", Example: "desktop",
 		Expr: "e.device",
 	}
 	browserName = Column{
@@ -23,7 +23,7 @@ var (
 		Example: "143.0", Expr: "e.browser_version",
 	}
 	viewportSize = Column{
-		Name: "viewport_size", Type: String, Label: "Viewport", Description: "Width and height of the window's inside.",
+		Name: "viewport_size", Type: String, Label: "Viewport", Description: "Width and height of the viewport.",
 		Example: "1280x720", Expr: "e.viewport",
 	}
 )
@@ -61,27 +61,32 @@ var (
 )
 
 var technologyTypes = []Type{
-	breakdown("browser_name", "Technology", "Browser", "e.browser", "Page views per browser, most first.",
+	breakdown("browser_name", "Technology", "Browser", "e.browser", "Page views by browser, most page views first.",
 		"Firefox", "browsers"),
-	viewsBy("browsers_grouped", "Browsers and versions", "Page views per browser and version, most first.", browserFields,
+	viewsBy("browsers_grouped", "Browsers and versions", "Page views by browser and version, most page "+
+		"views first.", browserFields,
 		nameOf("Browser", "Browser and version.", "Firefox 143.0", withVersion("e.browser", "e.browser_version")),
 		browserName, browserRelease, viewCount, viewVisitors, viewSessions),
-	viewsBy("browser_versions", "Browser versions", "Share of page views per browser and version, most first.",
+	viewsBy("browser_versions", "Browser versions", "Share of page views by browser and version, most page views first.",
 		browserFields, browserName, browserRelease, viewCount, viewVisitors, viewShare),
-	breakdown("os_name", "Technology", "Operating system", "e.os", "Page views per operating system, most first.",
+	breakdown("os_name", "Technology", "Operating system", "e.os", "Page views by operating system, most page views "+
+		"first.",
 		"Windows", "operating_systems"),
-	viewsBy("os_versions", "Operating systems and versions", "Page views per operating system and version, most first.",
+	viewsBy("os_versions", "Operating systems and versions", "Page views by operating system and version, most page "+
+		"views first.",
 		[]string{"e.os", "e.os_version"},
 		nameOf("Operating system", "Operating system and version.", "Windows 10", withVersion("e.os", "e.os_version")),
 		viewCount, viewVisitors),
-	breakdown("device_types", "Technology", "Device", "e.device", "Page views per kind of device, most first.", "desktop"),
-	viewsBy("screen_resolutions", "Screen sizes", "Page views per size of the screen, most first.", []string{"e.screen"},
+	breakdown("device_types", "Technology", "Device", "e.device", "Page views by device type, most page "+
+		"views first.", "desktop"),
+	viewsBy("screen_resolutions", "Screen sizes", "Page views by screen size, most page views "+
+		"first.", []string{"e.screen"},
 		screenSize, viewCount, viewVisitors),
 	viewsBy("screen_resolution", "Screen sizes of devices",
-		"Page views per size of the screen and kind of device, most first.",
+		"Page views by screen size and device type, most page views first.",
 		[]string{"e.screen", "e.device"}, screenSize, viewCount, viewVisitors, viewShare, viewedWith),
 	viewsBy("viewport_vs_resolution", "Viewports of devices",
-		"Page views per size of the window's inside and kind of device, most first.",
+		"Page views by viewport size and device type, most page views first.",
 		[]string{"e.viewport", "e.device"}, viewportSize, viewVisitors, viewCount, viewedWith),
 	viewportPatterns, trafficSegments,
 }
@@ -89,7 +94,7 @@ var technologyTypes = []Type{
 // viewportPatterns is about visitors more than views, and is ordered by them.
 var viewportPatterns = func() Type {
 	t := viewsBy("viewport_patterns", "Viewports",
-		"Visitors and sessions per size of the window's inside, most visitors first.",
+		"Visitors and sessions by viewport size, most visitors first.",
 		[]string{"e.viewport"}, viewportSize, viewVisitors, viewSessions, viewShare)
 	t.Sorts, t.OrderBy = []string{"visitors", "sessions"}, "visitors"
 	return t
@@ -120,10 +125,10 @@ var trafficSegments = func() Type {
 		Name: "traffic_segments", Subjects: Website | Organization,
 		Title: "Traffic segments", Category: "Technology", Tags: []string{"breakdown"}, Visualization: "table",
 		Description: "Page views per value of each of " + strings.Join(list, ", ") +
-			", most first; those without a value are left out.",
+			", most page views first. Page views without a value are excluded.",
 		Columns: []Column{
 			{
-				Name: "dimension", Type: String, Label: "Dimension", Description: "Field that the page views are cut by.",
+				Name: "dimension", Type: String, Label: "Dimension", Description: "Field by which the page views are segmented.",
 				Example: "device_type", Expr: dimension,
 			},
 			{Name: "value", Type: String, Label: "Value", Description: "Value of the field.", Example: "desktop", Expr: value},

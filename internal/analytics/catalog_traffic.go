@@ -8,16 +8,16 @@ var (
 		Name: "pageviews", Type: Number, Label: "Page views", Description: "Page views.", Example: "402", Expr: "count()",
 	}
 	viewVisitors = Column{
-		Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed one.",
+		Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids with a page view.",
 		Example: "233", Expr: visitors,
 	}
 	viewShare = Column{
-		Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all page views of the range.",
+		Name: "percentage", Type: Number, Label: "Share", Unit: percent, Description: "Share of all page views in the range.",
 		Example: "49.51", Expr: shareOfViews,
 	}
 	leadShare = Column{
 		Name: viewShare.Name, Type: Number, Label: viewShare.Label, Unit: percent, Example: viewShare.Example,
-		Description: "Share of the page views of the range to which no other page of the website led.", Expr: shareOfViews,
+		Description: "Share of the page views in the range that no other page of the website referred.", Expr: shareOfViews,
 	}
 )
 
@@ -66,12 +66,13 @@ func referrers(name, title, description, by string, rollup *Rollup, aliases ...s
 		Title: title, Category: "Traffic", Tags: []string{"traffic"}, Visualization: "table", Description: description,
 		Columns: []Column{
 			{
-				Name: "name", Type: String, Label: "Source", Description: "Name of the site, such as Google; Direct without one.",
-				Example: "Google", Expr: by,
+				Name: "name", Type: String, Label: "Source",
+				Description: "Name of the referrer, such as Google; Direct without a referrer.",
+				Example:     "Google", Expr: by,
 			},
 			viewCount, viewVisitors, leadShare,
 			{
-				Name: "referrer", Type: String, Label: "Referrer", Description: "One of the addresses that led there.",
+				Name: "referrer", Type: String, Label: "Referrer", Description: "One of the referrer URLs.",
 				Example: "https://www.google.com/", Expr: "min(e.referrer)",
 			},
 			{
@@ -79,20 +80,21 @@ func referrers(name, title, description, by string, rollup *Rollup, aliases ...s
 				Example: "newsletter", Expr: "min(CAST(e.utm_source, 'String'))",
 			},
 			{
-				Name: "domain", Type: String, Label: "Domain", Description: "One of the hosts that led there.",
+				Name: "domain", Type: String, Label: "Domain", Description: "One of the referrer hosts.",
 				Example: "google.com", Expr: "min(e.referrer_host)",
 			},
 			{
 				Name:        "referrer_type",
 				Type:        String,
 				Label:       "Kind",
-				Description: "direct, search, social, ai, email, video or other.",
+				Description: "Type of the referrer: direct, search, social, ai, email, video or other.",
 				Example:     "search",
 				Expr:        "min(" + referrerKind + ")",
 			},
 			{
 				Name: "parsed_referrer", Type: String, Label: "Parsed referrer",
-				Description: "Name of the site; Direct without one.", Example: "Google", Expr: "min(" + referrerName + ")",
+				Description: "Name of the referrer; Direct without a referrer.", Example: "Google",
+				Expr: "min(" + referrerName + ")",
 			},
 		},
 		Filters: viewFilters, Groups: eventGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit,
@@ -103,17 +105,18 @@ func referrers(name, title, description, by string, rollup *Rollup, aliases ...s
 }
 
 var trafficTypes = []Type{
-	referrers("top_referrers", "Top referrers", "Sites that led visitors to pages, most page views first.", referrerName,
+	referrers("top_referrers", "Top referrers", "Page views by referrer, most page views first.", referrerName,
 		referrerRollup("e.value"), "traffic"),
-	referrers("traffic_sources", "Traffic sources", "Kinds of sites that led visitors to pages, most page views first.",
+	referrers("traffic_sources", "Traffic sources", "Page views by type of referrer, most page views first.",
 		referrerKind, referrerRollup("e.detail")),
 	breakdown("utm_sources", "Traffic", "Campaign source", "e.utm_source",
-		"Page views per utm_source, most first.", "newsletter"),
+		"Page views by utm_source, most page views first.", "newsletter"),
 	breakdown("utm_mediums", "Traffic", "Campaign medium", "e.utm_medium",
-		"Page views per utm_medium, most first.", "email"),
+		"Page views by utm_medium, most page views first.", "email"),
 	breakdown("utm_campaigns", "Traffic", "Campaign", "e.utm_campaign",
-		"Page views per utm_campaign, most first.", "spring"),
-	breakdown("utm_terms", "Traffic", "Campaign term", "e.utm_term", "Page views per utm_term, most first.", "shoes"),
+		"Page views by utm_campaign, most page views first.", "spring"),
+	breakdown("utm_terms", "Traffic", "Campaign term", "e.utm_term", "Page views by utm_term, most page views "+
+		"first.", "shoes"),
 	breakdown("utm_content", "Traffic", "Campaign content", "e.utm_content",
-		"Page views per utm_content, most first.", "footer"),
+		"Page views by utm_content, most page views first.", "footer"),
 }

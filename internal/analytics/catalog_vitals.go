@@ -26,7 +26,7 @@ func distribution() []Column {
 	for i, p := range percentiles {
 		columns[i] = Column{
 			Name: fmt.Sprintf("p%d", p), Type: Number, Label: fmt.Sprintf("p%d", p), Example: "1843.2",
-			Description: fmt.Sprintf("Value that %d percent of the measurements do not pass.", p),
+			Description: fmt.Sprintf("Percentile %d of the measurements.", p),
 			Expr:        fmt.Sprintf("round(quantilesExactInclusive(%s)(e.value)[%d], 4)", strings.Join(levels, ", "), i+1),
 		}
 	}
@@ -44,14 +44,14 @@ func ofMetric(measure, metric string) Column {
 	c := Column{
 		Name: measure + "_" + metric, Type: Number, Unit: metricUnits[metric], Label: measure + " " + strings.ToUpper(metric),
 		Example:     "1210.5",
-		Description: "Average " + strings.ToUpper(metric) + "; null where none was measured.", Expr: "avgOrNullIf",
+		Description: "Average " + strings.ToUpper(metric) + "; null if there is no measurement.", Expr: "avgOrNullIf",
 	}
 	if metric == "cls" {
 		c.Example = "0.08"
 	}
 	if p, ok := strings.CutPrefix(measure, "p"); ok {
-		c.Description = strings.ToUpper(metric) + " that " + p +
-			" percent of the measurements do not pass; null where none was measured."
+		c.Description = strings.ToUpper(metric) + ": percentile " + p +
+			" of the measurements; null if there is no measurement."
 		c.Expr = "quantileExactInclusiveOrNullIf(0." + p + ")"
 	}
 	c.Expr = "round(" + c.Expr + "(e.value, e.name = '" + strings.ToUpper(metric) + "'), 4)"
@@ -78,7 +78,7 @@ var (
 		Name: "samples", Type: Number, Label: "Samples", Description: "Measurements.", Example: "240", Expr: "count()",
 	}
 	vitalVisitors = Column{
-		Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that measured.",
+		Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids with a measurement.",
 		Example: "96", Expr: visitors,
 	}
 )
@@ -97,7 +97,7 @@ func vitalType(name, title, description string, columns ...[]Column) Type {
 func vitalsBy(name, label, field, example string, columns []Column, order string) Type {
 	what := strings.ToLower(label)
 	t := vitalType(name, "Web vitals by "+what,
-		"Web vitals per "+what+", most measured first; those without one are left out.",
+		"Web vitals by "+what+", most measurements first. Measurements without a value are excluded.",
 		[]Column{
 			{Name: "name", Type: String, Label: label, Description: "Value of the field.", Example: example, Expr: field},
 			vitalVisitors,
@@ -130,12 +130,11 @@ var vitalDimensions = []struct {
 
 var vitalTypes = func() []Type {
 	overview := vitalType("vitals_overview", "Web vitals",
-		"How pages did in browsers, per metric: FCP, LCP, INP and TTFB in milliseconds, FPS in frames a second, CLS "+
-			"without a unit.",
+		"Web vitals by metric: FCP, LCP, INP and TTFB in milliseconds, FPS in frames per second, CLS without a unit.",
 		[]Column{metricName}, distribution(),
 		[]Column{
 			{
-				Name: "avg_value", Type: Number, Label: "Average", Description: "Average of the measurements.", Example: "1210.5",
+				Name: "avg_value", Type: Number, Label: "Average", Description: "Mean of the measurements.", Example: "1210.5",
 				Expr: "round(avg(e.value), 4)",
 			},
 			samples,
@@ -145,14 +144,14 @@ var vitalTypes = func() []Type {
 	overview.Sorts, overview.OrderBy = []string{"metric_name", "samples"}, "metric_name"
 
 	trends := vitalSeries(vitalType("vitals_time_series", "Web vitals over time",
-		"How pages did in each day or hour, per metric; one without measurements has no row.",
+		"Web vitals by metric for each day or hour. A metric without measurements has no row.",
 		[]Column{dateColumn, metricName}, distribution(), []Column{samples}))
 	trends.groups = []Column{metricName}
 	// it is cut by that already
 	trends.Groups = slices.DeleteFunc(slices.Clone(vitalGroups), func(name string) bool { return name == metricName.Name })
 
 	pages := vitalType("vitals_by_page", "Web vitals by page",
-		"How each page did, per metric, most measured first; measurements without a path are left out.",
+		"Web vitals by metric for each page, most measurements first. Measurements without a path are excluded.",
 		[]Column{
 			{
 				Name: "page", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
@@ -187,7 +186,7 @@ var vitalTypes = func() []Type {
 		}
 	}
 	series := vitalSeries(vitalType("web_vitals_time_series", "Web vitals by day",
-		"How pages did in each day or hour, all metrics in one row.",
+		"Web vitals by day or hour, with all metrics in one row.",
 		[]Column{dateColumn}, ofMetrics("avg_fcp p50_fcp avg_lcp p50_lcp avg_cls p50_cls avg_inp p50_inp avg_ttfb p50_ttfb"),
 		[]Column{measurements}))
 	series.Public = false

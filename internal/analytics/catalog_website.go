@@ -77,7 +77,7 @@ var summaryTypes = []Type{
 	{
 		Name: "summary_metrics", Aliases: []string{"summary"}, Subjects: Website | Organization,
 		Title: "Summary", Category: "Summary", Tags: []string{"overview"}, Visualization: "metric",
-		Description: "Page views, visitors, sessions, bounce rate, median session duration and events of the range.",
+		Description: "Page views, visitors, sessions, bounce rate, median session duration and events in the range.",
 		Columns: []Column{
 			{
 				Name: "pageviews", Type: Number, Label: "Page views", Description: "Events named screen_view.", Example: "812",
@@ -93,16 +93,18 @@ var summaryTypes = []Type{
 			},
 			{
 				Name: "bounce_rate", Type: Number, Label: "Bounce rate", Unit: percent,
-				Description: "Share of sessions that are one page view of under 10 seconds with no other event.", Example: "41.28",
+				Description: "Share of sessions that consist of one page view of under 10 seconds and no other " +
+					"event.", Example: "41.28",
 				Expr: bounceRate,
 			},
 			{
 				Name: "median_session_duration", Type: Number, Label: "Median session", Unit: seconds,
-				Description: "Time on page by the session's page exits, else from its first to its last event.", Example: "63",
+				Description: "Median duration: time on page from the session's page exits, otherwise from the " +
+					"first to the last event.", Example: "63",
 				Expr: medianDuration,
 			},
 			{
-				Name: "total_events", Type: Number, Label: "Events", Description: "All events, page views included.",
+				Name: "total_events", Type: Number, Label: "Events", Description: "All events, including page views.",
 				Example: "1290", Expr: "sum(events)",
 			},
 		},
@@ -116,7 +118,7 @@ var summaryTypes = []Type{
 	{
 		Name: "events_by_date", Subjects: Website | Organization,
 		Title: "Events by date", Category: "Summary", Tags: []string{"overview", "series"}, Visualization: "line",
-		Description: "The summary of each day or hour; a session counts in every one in which it has an event.",
+		Description: "The summary by day or hour. A session counts in every part in which it has an event.",
 		Columns: []Column{
 			dateColumn,
 			{
@@ -133,17 +135,19 @@ var summaryTypes = []Type{
 			},
 			{
 				Name: "bounce_rate", Type: Number, Label: "Bounce rate", Unit: percent,
-				Description: "Share of sessions that are one page view of under 10 seconds with no other event.", Example: "41.28",
+				Description: "Share of sessions that consist of one page view of under 10 seconds and no other " +
+					"event.", Example: "41.28",
 				Expr: bounceRate,
 			},
 			{
 				Name: "median_session_duration", Type: Number, Label: "Median session", Unit: seconds,
-				Description: "Time on page by the session's page exits, else from its first to its last event.", Example: "63",
+				Description: "Median duration: time on page from the session's page exits, otherwise from the " +
+					"first to the last event.", Example: "63",
 				Expr: medianDuration,
 			},
 			{
 				Name: "pages_per_session", Type: Number, Label: "Pages per session",
-				Description: "Page views that carry a session id, per session.", Example: "2.36", Expr: viewsPerVisit,
+				Description: "Page views with a session id, per session.", Example: "2.36", Expr: viewsPerVisit,
 			},
 		},
 		Filters: eventFilters, Groups: eventGroups, Sorts: []string{"date", "pageviews", "visitors", "sessions"},
@@ -161,7 +165,7 @@ var pageTypes = []Type{
 	{
 		Name: "top_pages", Aliases: []string{"pages"}, Subjects: Website | Organization,
 		Title: "Top pages", Category: "Pages", Tags: []string{"pages"}, Visualization: "table",
-		Description: "Page views and visitors per path, most viewed first; page views without a path are left out.",
+		Description: "Page views and visitors by path, most page views first. Page views without a path are excluded.",
 		Columns: []Column{
 			{
 				Name: "name", Type: String, Label: "Page", Description: "Page path or URL as sent.", Example: "/pricing",
@@ -172,12 +176,12 @@ var pageTypes = []Type{
 				Expr: "count()",
 			},
 			{
-				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids that viewed it.",
+				Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids with a view of this path.",
 				Example: "233", Expr: visitors,
 			},
 			{
 				Name: "percentage", Type: Number, Label: "Share", Unit: percent,
-				Description: "Share of all page views of the range.", Example: "49.51", Expr: shareOfViews,
+				Description: "Share of all page views in the range.", Example: "49.51", Expr: shareOfViews,
 			},
 		},
 		Filters: viewFilters, Groups: eventGroups, Sorts: []string{"pageviews", "visitors"}, DefaultLimit: DefaultLimit,
@@ -190,5 +194,5 @@ var pageTypes = []Type{
 // dateColumn is the first column of every series.
 var dateColumn = Column{
 	Name: "date", Type: String, Label: "Date", Example: "2026-03-29",
-	Description: "YYYY-MM-DD, or YYYY-MM-DD HH:00:00 by the hour, in the request's time zone.", Expr: "date",
+	Description: "YYYY-MM-DD, or YYYY-MM-DD HH:00:00 by hour, in the request's time zone.", Expr: "date",
 }

@@ -27,7 +27,7 @@ func (c *compiler) types() []*Type {
 			c.add(fmt.Sprintf("parameters[%d]", i), "unknown_type", "Unknown query type: "+echo(name), suggestType(name))
 		case t.Subjects&c.env.Subject.Kind == 0:
 			c.add(fmt.Sprintf("parameters[%d]", i), "unsupported_subject",
-				"Query type "+name+" is not about this subject", namedBy(t.Subjects))
+				"Query type "+name+" does not support this subject", namedBy(t.Subjects))
 		default:
 			types[i] = t
 		}
@@ -53,7 +53,7 @@ func (c *compiler) checkFilters(types []*Type) {
 	for _, t := range distinctTypes(types) {
 		for _, name := range t.Requires {
 			if !pins(c.request.Filters, name) {
-				c.add("filters", "required", fmt.Sprintf("%s needs a filter by %s", t.Name, name),
+				c.add("filters", "required", fmt.Sprintf("%s requires a filter by %s", t.Name, name),
 					`Add {"field":"`+name+`","op":"eq","value":"…"}`)
 			}
 		}
@@ -71,7 +71,7 @@ func (c *compiler) checkGroupBy(types []*Type) {
 		field := findField(g)
 		if slices.ContainsFunc(groups[:i],
 			func(other string) bool { return other == g || field != nil && findField(other) == field }) {
-			c.add("groupBy", "duplicate", echo(g)+" is given twice", "")
+			c.add("groupBy", "duplicate", echo(g)+" must be given only once", "")
 		}
 		for _, t := range distinctTypes(types) {
 			if field == nil || !slices.Contains(t.Groups, field.Name) {
@@ -108,7 +108,7 @@ func (c *compiler) checkSort(types []*Type) {
 	}
 	if sortable == 0 && single != "" {
 		c.add(field, "unsupported_sort",
-			fmt.Sprintf("Sorting by %s is not supported by %s", echo(asked), single), single+" has one row")
+			fmt.Sprintf("Sorting by %s is not supported by %s", echo(asked), single), single+" returns a single row")
 	}
 }
 

@@ -117,9 +117,9 @@ func (d *decoder) open(prefix string, v *fastjson.Value, table fields, other fun
 				names = append(names, n)
 			}
 			d.problems = append(d.problems,
-				problem(at, "unknown_field", "Unknown field: "+echo(name), didYouMean(name, sorted(names))))
+				problem(at, "unknown_field", "Unknown field: "+echo(name), didYouMean(name, sorted(names), keySynonyms)))
 		case seen[name]:
-			d.add(at, "duplicate", echo(name)+" is given twice")
+			d.add(at, "duplicate", echo(name)+" must be given only once")
 		case v.Type() != fastjson.TypeNull:
 			read(at, v)
 		}
@@ -222,7 +222,7 @@ func (d *decoder) single(read func(string, *fastjson.Value)) func(string, *fastj
 	given := false
 	return func(at string, v *fastjson.Value) {
 		if given {
-			d.add(at, "duplicate", at[strings.LastIndexByte(at, '.')+1:]+" is given twice")
+			d.add(at, "duplicate", at[strings.LastIndexByte(at, '.')+1:]+" must be given only once")
 			return
 		}
 		given = true
@@ -247,7 +247,7 @@ func (d *decoder) label(to *string) func(string, *fastjson.Value) {
 	return func(at string, v *fastjson.Value) {
 		d.text(to)(at, v)
 		if len(*to) > MaxLabelLen {
-			d.add(at, "too_long", fmt.Sprintf("%s is longer than %d bytes", at, MaxLabelLen))
+			d.add(at, "too_long", fmt.Sprintf("%s must have at most %d bytes", at, MaxLabelLen))
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (d *decoder) oneForm(at string, f *Filter) {
 		}
 	}
 	if forms > 1 {
-		d.add(at, "ambiguous_filter", at+" must be one of a comparison, and, or, not")
+		d.add(at, "ambiguous_filter", at+" must have exactly one of field, and, or, not")
 		return
 	}
 	if key, _ := f.group(); key != "" {

@@ -62,7 +62,7 @@ func (r *run) take(t *Table, err error) {
 // errResultsTooLarge and errLeft are reasons why a statement has no response.
 var (
 	errResultsTooLarge = fmt.Errorf("%w: the results of the request together", ErrTooLarge)
-	errLeft            = errors.New("nobody waits for the result any more")
+	errLeft            = errors.New("no request waits for the result")
 )
 
 // versionsAtOnce is how many versions one request reads at the same time.

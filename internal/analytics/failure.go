@@ -10,12 +10,12 @@ import (
 // What a Runner's errors wrap, where more is known than that it failed.
 var (
 	// ErrTimeout says that a statement took longer than it may.
-	ErrTimeout = errors.New("the statement takes too long")
+	ErrTimeout = errors.New("the statement exceeded its time limit")
 	// ErrTooLarge says that it needs more memory, reads more rows or answers with more
 	// than it may.
-	ErrTooLarge = errors.New("the statement takes too much")
+	ErrTooLarge = errors.New("the statement exceeded its resource limits")
 	// ErrUnavailable says that the database cannot be asked now.
-	ErrUnavailable = errors.New("the database cannot be asked")
+	ErrUnavailable = errors.New("the database is unavailable")
 )
 
 // Failure is why a parameter has no response, as callers see it.
@@ -38,7 +38,7 @@ var Failures = []Failure{
 		Code:    string(apierr.AuthRequired),
 		Text:    "Authentication required",
 		err:     ErrNoCredential,
-		Meaning: "The query type is not public, and no credential was sent.",
+		Meaning: "The query type is not public, and the request has no credential.",
 	},
 	{
 		Code:    string(apierr.Forbidden),
@@ -50,22 +50,22 @@ var Failures = []Failure{
 		Code:    "QUERY_TIMEOUT",
 		Text:    failedText,
 		err:     ErrTimeout,
-		Meaning: "The query did not end in time; a shorter range or fewer parameters may.",
+		Meaning: "The query exceeded its time limit; use a shorter range or fewer parameters.",
 	},
 	{
 		Code: "QUERY_TOO_LARGE",
 		Text: failedText,
 		err:  ErrTooLarge,
-		Meaning: "The query needs more memory, reads more rows or answers with more than it may, alone or with the others " +
-			"of its request; a shorter range or a lower limit helps.",
+		Meaning: "The query exceeded its limit of memory, rows read or response size, alone or with the other queries of " +
+			"the request; use a shorter range or a lower limit.",
 	},
 	{
 		Code:    "QUERY_UNAVAILABLE",
 		Text:    failedText,
 		err:     ErrUnavailable,
-		Meaning: "The database cannot be asked now; try again later.",
+		Meaning: "The database is unavailable; try again later.",
 	},
-	{Code: "QUERY_FAILED", Text: failedText, Meaning: "Anything else; the log knows more under the request id."},
+	{Code: "QUERY_FAILED", Text: failedText, Meaning: "Other failure; the log has details under the request id."},
 }
 
 // Why a parameter is rejected before anything is asked; see Environment.Reject.

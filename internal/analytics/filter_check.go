@@ -64,8 +64,8 @@ func (c *filterCheck) filter(at string, f *Filter) {
 func (c *filterCheck) oneSide(at string, f *Filter) {
 	for _, t := range c.types {
 		if measures, fields := sides(t, f); measures && fields {
-			c.add(at, "mixed_filters", "A filter of "+t.Name+" combines columns of the answer with fields of events",
-				"Give them as filters of their own, which must all hold")
+			c.add(at, "mixed_filters", "A filter of "+t.Name+" combines columns of the result with fields of events",
+				"Use separate filters instead; all of them must match")
 			return
 		}
 	}
@@ -114,7 +114,7 @@ func (c *filterCheck) field(at string, f *Filter) (kind FieldKind, known bool) {
 	field := findField(f.Field)
 	measured := anyMeasure(f.Field)
 	if givesOption(f) {
-		c.add(at, "unsupported_filter", f.Field+" must stand beside other filters, not within one", "")
+		c.add(at, "unsupported_filter", f.Field+" must not be nested in another filter", "")
 		return 0, false
 	}
 	if field == nil && measured == nil {
@@ -142,24 +142,25 @@ func (c *filterCheck) key(at string, field *Field, name string) {
 	}
 	switch key, _ := field.key(name); {
 	case key == "":
-		c.add(at, "required", echo(name)+" names no key", "Write "+field.Name)
+		c.add(at, "required", echo(name)+" must name a key", "Write "+field.Name)
 	case utf8.RuneCountInString(key) > MaxFilterKeyLen:
-		c.add(at, "too_long", fmt.Sprintf("The key of %s is longer than %d characters", field.Name, MaxFilterKeyLen), "")
+		c.add(at, "too_long", fmt.Sprintf("The key of %s must have at most %d characters", field.Name, MaxFilterKeyLen), "")
 	}
 }
 
 func (c *filterCheck) values(at string, f *Filter, op *Operator, kind FieldKind) {
 	switch {
 	case op.Takes == NoValue && (f.list || len(f.Values) > 0):
-		c.add(at, "unsupported_value", fmt.Sprintf("Operator %s takes no value", f.Op), "")
+		c.add(at, "unsupported_value", fmt.Sprintf("Operator %s must have no value", f.Op), "")
 		return
 	case op.Takes == NoValue:
 		return
 	case op.Takes == ListOfValues && !f.list && len(f.Values) > 0:
-		c.add(at, "wrong_type", fmt.Sprintf("Operator %s takes an array", f.Op), "")
+		c.add(at, "wrong_type", fmt.Sprintf("Operator %s requires an array", f.Op), "")
 		return
 	case op.Takes == OneValue && f.list:
-		c.add(at, "wrong_type", fmt.Sprintf("Operator %s takes one value", f.Op), "Use in or not_in for several values")
+		c.add(at, "wrong_type", fmt.Sprintf("Operator %s requires a single "+
+			"value", f.Op), "Use in or not_in for several values")
 		return
 	case !f.list && len(f.Values) == 0:
 		c.add(at, "required", at+" is required", "")
@@ -181,14 +182,15 @@ func (c *filterCheck) value(at string, f *Filter, v *Scalar, op *Operator, kind 
 	_, isNumber := v.number()
 	switch {
 	case utf8.RuneCountInString(v.Text) > MaxFilterValueLen:
-		c.add(at, "too_long", fmt.Sprintf("A filter value is longer than %d characters", MaxFilterValueLen), "")
+		c.add(at, "too_long", fmt.Sprintf("A filter value must have at most %d characters", MaxFilterValueLen), "")
 	case !isNumber && (v.Kind == ScalarNumber || op.wantsNumber(kind)):
-		c.add(at, "wrong_type", fmt.Sprintf("%s %s takes a number that a 64-bit float can hold", echo(f.Field), f.Op), "")
+		c.add(at, "wrong_type", fmt.Sprintf("%s %s requires a number in the range of a 64-bit "+
+			"float", echo(f.Field), f.Op), "")
 	case kind == FlagField && v.Text != "true" && v.Text != "false":
-		c.add(at, "wrong_type", echo(f.Field)+" is true or false", "")
+		c.add(at, "wrong_type", echo(f.Field)+" must be true or false", "")
 	case op.regex:
 		if err := checkRegex(v.Text); err != nil {
-			c.add(at, "invalid_regex", fmt.Sprintf("The regular expression of %s is not usable: %v", echo(f.Field), err),
+			c.add(at, "invalid_regex", fmt.Sprintf("The regular expression of %s is invalid: %v", echo(f.Field), err),
 				"RE2 syntax is supported")
 			return false
 		}

@@ -70,56 +70,58 @@ const keyMark = "<key>"
 // Fields lists every field. A type names those that it supports.
 var Fields = []Field{
 	{Name: "path", Doc: "Page path or URL as sent.", expr: "e.path"},
-	{Name: "query_string", Doc: "What follows the question mark of path.", expr: "queryString(cutFragment(e.path))"},
+	{Name: "query_string", Doc: "Query string of the path, after the question " +
+		"mark.", expr: "queryString(cutFragment(e.path))"},
 	{Name: "host", Doc: "Host of the page, without www.", expr: "e.host"},
 	{Name: "title", Doc: "Title of the page.", Tables: inEvents, expr: "e.title"},
 	{Name: "event_name", Aliases: []string{"name"}, Doc: "Name of the event.", Tables: inEvents, expr: "e.name"},
 	{Name: "namespace", Doc: "Grouping label.", Tables: inEvents, expr: "e.namespace"},
 	{Name: "source", Doc: "Source label.", Tables: inEvents, expr: "e.source"},
-	{Name: "profile_id", Doc: "The caller's own user id.", Personal: true, expr: "e.profile_id"},
+	{Name: "profile_id", Doc: "Your own id of the user.", Personal: true, expr: "e.profile_id"},
 	{
 		Name: "anonymous_id",
-		Doc:  "Visitor id as stored, which is hashed unless the website says otherwise.",
+		Doc:  "Visitor id as stored; hashed unless the website's settings disable it.",
 		expr: "e.anonymous_id",
 	},
 	{Name: "session_id", Doc: "Session id.", expr: "e.session_id"},
-	{Name: "website_id", Doc: "Website id; for questions about an organization.", expr: "e.website_id"},
+	{Name: "website_id", Doc: "Website id; for queries about an organization.", expr: "e.website_id"},
 	{Name: "browser_name", Aliases: []string{"browser"}, Doc: "Browser.", expr: "e.browser"},
 	{Name: "browser_version", Doc: "Its version.", expr: "e.browser_version"},
 	{Name: "os_name", Aliases: []string{"os"}, Doc: "Operating system.", expr: "e.os"},
 	{Name: "os_version", Doc: "Its version.", expr: "e.os_version"},
-	{Name: "device_type", Aliases: []string{"device"}, Doc: "Kind of device.", expr: "e.device"},
+	{Name: "device_type", Aliases: []string{"device"}, Doc: "Device type.", expr: "e.device"},
 	{Name: "country", Doc: "Country, ISO 3166-1 alpha-2.", expr: "e.country"},
 	{Name: "region", Doc: "Region within the country.", expr: "e.region"},
 	{Name: "city", Doc: "City.", expr: "e.city"},
 	{
-		Name: "connection", Aliases: []string{"connection_type"}, Doc: "Kind of connection, such as 4g.",
+		Name: "connection", Aliases: []string{"connection_type"}, Doc: "Connection type, such as 4g.",
 		expr: "e.connection",
 	},
-	{Name: "language", Doc: "Language of the browser, such as de-AT.", Tables: inEvents, expr: "e.language"},
-	{Name: "timezone", Doc: "Time zone of the browser, an IANA name.", Tables: inEvents, expr: "e.timezone"},
+	{Name: "language", Doc: "Browser language, such as de-AT.", Tables: inEvents, expr: "e.language"},
+	{Name: "timezone", Doc: "Browser time zone, an IANA name.", Tables: inEvents, expr: "e.timezone"},
 	{
-		Name: "screen", Aliases: []string{"screen_resolution"}, Doc: "Size of the screen, such as 1920x1080.",
+		Name: "screen", Aliases: []string{"screen_resolution"}, Doc: "Screen size, such as 1920x1080.",
 		Tables: inEvents, expr: "e.screen",
 	},
 	{
-		Name: "viewport", Aliases: []string{"viewport_size"}, Doc: "Size of the window's inside.", Tables: inEvents,
+		Name: "viewport", Aliases: []string{"viewport_size"}, Doc: "Viewport size.", Tables: inEvents,
 		expr: "e.viewport",
 	},
-	{Name: "referrer", Doc: "Address that led to the page.", Tables: inEvents, expr: "e.referrer"},
+	{Name: "referrer", Doc: "Referrer URL of the page.", Tables: inEvents, expr: "e.referrer"},
 	{
-		Name: "referrer_domain", Aliases: []string{"referrer_host"}, Doc: "Its host, without www.", Tables: inEvents,
+		Name: "referrer_domain", Aliases: []string{"referrer_host"}, Doc: "Host of the referrer, without " +
+			"www.", Tables: inEvents,
 		expr: "e.referrer_host",
 	},
 	{
 		Name:   "referrer_type",
-		Doc:    "What it is: direct, internal, search, social, ai, email, video or other.",
+		Doc:    "Type of the referrer: direct, internal, search, social, ai, email, video or other.",
 		Tables: inEvents,
 		expr:   referrerKind,
 	},
 	{
 		Name:   "referrer_name",
-		Doc:    "What it is called, such as Google; Direct without one.",
+		Doc:    "Name of the referrer, such as Google; Direct without a referrer.",
 		Tables: inEvents,
 		expr:   referrerName,
 	},
@@ -128,56 +130,59 @@ var Fields = []Field{
 	{Name: "utm_campaign", Doc: "Campaign parameter utm_campaign.", Tables: inEvents, expr: "e.utm_campaign"},
 	{Name: "utm_term", Doc: "Campaign parameter utm_term.", Tables: inEvents, expr: "e.utm_term"},
 	{Name: "utm_content", Doc: "Campaign parameter utm_content.", Tables: inEvents, expr: "e.utm_content"},
-	{Name: "href", Doc: "Address of the link that was followed.", Tables: inEvents, expr: "e.href"},
-	{Name: "link_text", Doc: "Text of the link.", Tables: inEvents, expr: "e.link_text"},
-	{Name: "error_type", Doc: "Type of an error.", Tables: inErrors, expr: "e.name"},
-	{Name: "message", Doc: "Message of the error.", Tables: inErrors, expr: "e.message"},
-	{Name: "filename", Doc: "Address of the script in which it occurred.", Tables: inErrors, expr: "e.filename"},
-	{Name: "lineno", Doc: "Line of the error in its file.", Kind: NumberField, Tables: inErrors, expr: "e.line"},
-	{Name: "colno", Doc: "Column of the error in its line.", Kind: NumberField, Tables: inErrors, expr: "e.col"},
-	{Name: "metric_name", Doc: "Metric of a measurement.", Tables: inVitals, expr: "e.name"},
+	{Name: "href", Doc: "URL of the clicked link.", Tables: inEvents, expr: "e.href"},
+	{Name: "link_text", Doc: "Text of the clicked link.", Tables: inEvents, expr: "e.link_text"},
+	{Name: "error_type", Doc: "Type of the error.", Tables: inErrors, expr: "e.name"},
+	{Name: "message", Doc: "Error message.", Tables: inErrors, expr: "e.message"},
+	{Name: "filename", Doc: "URL of the script that raised the error.", Tables: inErrors, expr: "e.filename"},
+	{Name: "lineno", Doc: "Line of the error in the script.", Kind: NumberField, Tables: inErrors, expr: "e.line"},
+	{Name: "colno", Doc: "Column of the error in the script.", Kind: NumberField, Tables: inErrors, expr: "e.col"},
+	{Name: "metric_name", Doc: "Web vital.", Tables: inVitals, expr: "e.name"},
 	{
-		Name: "metric_value", Aliases: []string{"value"}, Doc: "Value of the measurement.", Kind: NumberField,
+		Name: "metric_value", Aliases: []string{"value"}, Doc: "Measured value.", Kind: NumberField,
 		Tables: inVitals, expr: "e.value",
 	},
 	{
-		Name: "time_on_page", Doc: "Seconds that the page was open, of a page exit.", Kind: NumberField, Tables: inEvents,
+		Name: "time_on_page", Doc: "Seconds for which the page was open, from a page " +
+			"exit.", Kind: NumberField, Tables: inEvents,
 		expr: "toFloat32(" + timeOnPage + ")", single: true,
 	},
-	measured("scroll_depth", 4, "How far the page was scrolled, in percent."),
-	sent("interactions", 5, "Clicks, keys and touches on the page.", "interaction_count"),
-	sent("page_count", 6, "Pages of the session so far."),
+	measured("scroll_depth", 4, "Scroll depth of the page, in percent."),
+	sent("interactions", 5, "Number of clicks, key presses and touches on the page.", "interaction_count"),
+	sent("page_count", 6, "Number of pages in the session so far."),
 	measured("load_time", 7, "Milliseconds until the page was loaded."),
-	measured("dom_ready", 8, "Milliseconds until its DOM was ready."),
-	measured("dom_interactive", 9, "Milliseconds until its DOM was interactive."),
-	measured("ttfb", 10, "Milliseconds until its first byte."),
+	measured("dom_ready", 8, "Milliseconds until the DOM was ready."),
+	measured("dom_interactive", 9, "Milliseconds until the DOM was interactive."),
+	measured("ttfb", 10, "Milliseconds until the first byte."),
 	measured("render_time", 11, "Milliseconds of rendering."),
 	measured("redirect_time", 12, "Milliseconds of redirects."),
-	measured("lookup_time", 13, "Milliseconds of the lookup of its name."),
-	measured("rtt", 14, "Round trip in milliseconds as the browser estimates it."),
-	measured("downlink", 15, "Downlink in Mbit/s as the browser estimates it."),
+	measured("lookup_time", 13, "Milliseconds of the DNS lookup."),
+	measured("rtt", 14, "Round-trip time in milliseconds, as estimated by the browser."),
+	measured("downlink", 15, "Bandwidth in Mbit/s, as estimated by the browser."),
 	{
-		Name: fieldBot, Doc: "Whether a click is a program's. Without a filter by it, persons' clicks count alone.",
+		Name: fieldBot, Doc: "Whether a program made the click. Without a filter on this field, only clicks of persons " +
+			"count.",
 		Kind: FlagField, Tables: inClicks, expr: "e.is_bot",
 	},
-	{Name: "is_qr", Doc: "Whether a click came by the QR code.", Kind: FlagField, Tables: inClicks, expr: "e.is_qr"},
-	{Name: "rule_id", Doc: "Rule that chose where a click led.", Tables: inClicks, expr: "e.rule_id"},
-	{Name: "variant_id", Doc: "Variant that a click led to.", Tables: inClicks, expr: "e.variant_id"},
+	{Name: "is_qr", Doc: "Whether the click came from the QR code.", Kind: FlagField, Tables: inClicks, expr: "e.is_qr"},
+	{Name: "rule_id", Doc: "Rule that selected the target of the click.", Tables: inClicks, expr: "e.rule_id"},
+	{Name: "variant_id", Doc: "Variant that the click led to.", Tables: inClicks, expr: "e.variant_id"},
 	{Name: fieldFlag, Doc: "Key of a feature flag.", Tables: inExposures, expr: "e.name"},
-	{Name: "variant", Doc: "Key of the variant of a flag.", Tables: inExposures, expr: "e.variant"},
+	{Name: "variant", Doc: "Key of the flag's variant.", Tables: inExposures, expr: "e.variant"},
 	{
 		Name:   "environment",
-		Doc:    "Environment in which a flag was asked for; empty for the base.",
+		Doc:    "Environment of the flag evaluation; empty for the base.",
 		Tables: inExposures,
 		expr:   "e.environment",
 	},
-	{Name: "property_key", Doc: "A key that properties has.", Kind: KeysField, Tables: inEvents, expr: hasProperty},
+	{Name: "property_key", Doc: "Key in the event's properties.", Kind: KeysField, Tables: inEvents, expr: hasProperty},
 	{
-		Name: "property:" + keyMark, Doc: "What properties has under a key.", Kind: ValueField, Tables: inEvents,
+		Name: "property:" + keyMark, Doc: "Value of a key in the event's properties.", Kind: ValueField, Tables: inEvents,
 		expr: propertyText, set: propertyIsSet,
 	},
 	{
-		Name: "trait:" + keyMark, Doc: "What is known of the user under a key: of profile_id, else of whom anonymous_id is.",
+		Name: "trait:" + keyMark, Doc: "Trait of the user: of profile_id if present, otherwise of the user with this " +
+			"anonymous_id.",
 		Kind:     ValueField,
 		Personal: true,
 		expr:     traitText, set: "true", within: ofUser, reads: []string{"profile_traits", "aliases"},
@@ -243,16 +248,24 @@ func (t *Type) field(name string) *Field {
 	return findField(name)
 }
 
+// fieldNames returns the names and aliases of all fields.
+func fieldNames() []string {
+	var names []string
+	for i := range Fields {
+		names = append(append(names, Fields[i].Name), Fields[i].Aliases...)
+	}
+	return names
+}
+
 // suggestField returns the field that the caller may have meant, else all there
 // are.
 func suggestField(name string) string {
-	var names, all []string
-	for _, f := range Fields {
-		names = append(names, f.Name)
-		all = append(append(all, f.Name), f.Aliases...)
-	}
-	if s := didYouMean(name, all); s != "" {
+	if s := didYouMean(name, fieldNames(), fieldSynonyms); s != "" {
 		return s
+	}
+	names := make([]string, len(Fields))
+	for i := range Fields {
+		names[i] = Fields[i].Name
 	}
 	return "Supported filter fields: " + strings.Join(names, ", ")
 }

@@ -34,31 +34,32 @@ var Operators = []Operator{
 		text: "{field} = {value}", number: "ifNull({field} = {value}, 0)", keys: "{field}",
 		flag: "{field} = ({value} = 'true')",
 	},
-	{Name: "ne", Doc: "Not equal.", Not: "eq"},
+	{Name: "ne", Doc: "Does not equal the value.", Not: "eq"},
 	{Name: "contains", Doc: "Contains the value.", text: "position({field}, {value}) > 0"},
 	{Name: "not_contains", Doc: "Does not contain the value.", Not: "contains"},
 	{Name: "starts_with", Doc: "Starts with the value.", text: "startsWith({field}, {value})"},
 	{Name: "ends_with", Doc: "Ends with the value.", text: "endsWith({field}, {value})"},
 	{
 		Name:  "regex",
-		Doc:   "Matches a regular expression (RE2), somewhere unless it says ^ and $; a dot matches a line break too.",
+		Doc:   "Matches a regular expression (RE2), anywhere unless it contains ^ and $; a dot also matches a line break.",
 		regex: true,
 		text:  "match({field}, {value})",
 	},
 	{
-		Name: "in", Doc: "Equal to one of the values.", Takes: ListOfValues,
+		Name: "in", Doc: "Equals one of the values.", Takes: ListOfValues,
 		text: "{field} IN {value}", number: "ifNull({field} IN {value}, 0)", keys: "arrayExists(v -> {field}, {value})",
 	},
-	{Name: "not_in", Doc: "Equal to none of the values.", Takes: ListOfValues, Not: "in"},
+	{Name: "not_in", Doc: "Equals none of the values.", Takes: ListOfValues, Not: "in"},
 	{Name: "gt", Doc: "Greater than the number.", number: "ifNull({field} > {value}, 0)"},
-	{Name: "gte", Doc: "Greater than the number, or equal.", number: "ifNull({field} >= {value}, 0)"},
+	{Name: "gte", Doc: "Greater than or equal to the number.", number: "ifNull({field} >= {value}, 0)"},
 	{Name: "lt", Doc: "Less than the number.", number: "ifNull({field} < {value}, 0)"},
-	{Name: "lte", Doc: "Less than the number, or equal.", number: "ifNull({field} <= {value}, 0)"},
+	{Name: "lte", Doc: "Less than or equal to the number.", number: "ifNull({field} <= {value}, 0)"},
 	{
-		Name: "is_set", Doc: "Was sent: takes no value.", Takes: NoValue, text: "{field} != ''", number: "isNotNull({field})",
+		Name: "is_set", Doc: "The field is present; " +
+			"takes no value.", Takes: NoValue, text: "{field} != ''", number: "isNotNull({field})",
 		value: "{field}",
 	},
-	{Name: "not_set", Doc: "Was not sent: takes no value.", Takes: NoValue, Not: "is_set"},
+	{Name: "not_set", Doc: "The field is absent; takes no value.", Takes: NoValue, Not: "is_set"},
 }
 
 func findOperator(name string) *Operator {

@@ -51,7 +51,7 @@ func (c *filterCheck) option(at string, f *Filter) {
 		c.add(at+".op", "unsupported_operator", fmt.Sprintf("Operator %s is not supported by %s", echo(f.Op), echo(f.Field)),
 			"Supported operators: eq")
 	case f.list:
-		c.add(at+".value", "wrong_type", "Operator eq takes one value", "")
+		c.add(at+".value", "wrong_type", "Operator eq requires a single value", "")
 	case len(f.Values) == 0:
 		c.add(at+".value", "required", at+".value is required", "")
 	}
@@ -75,7 +75,7 @@ func (c *compiler) given(i int, o *Option) (value *fastjson.Value, at string) {
 			continue
 		}
 		if value != nil {
-			c.once(fmt.Sprintf("filters[%d].field", j), "duplicate", o.Name+" is given twice", "")
+			c.once(fmt.Sprintf("filters[%d].field", j), "duplicate", o.Name+" must be given only once", "")
 			continue
 		}
 		value, at = f.Values[0].json(o.Kind), fmt.Sprintf("%sfilters[%d].value", c.prefix, j)
@@ -126,7 +126,7 @@ func (c *compiler) checkOptionNames(i int, t *Type) {
 		}
 		if !slices.Contains(names, raw.name) {
 			c.problems = append(c.problems, problem(at+echo(raw.name), "unknown_field", "Unknown field: "+echo(raw.name),
-				didYouMean(raw.name, sorted(slices.Clone(names)))))
+				didYouMean(raw.name, sorted(slices.Clone(names)), keySynonyms)))
 		}
 	}
 }

@@ -21,7 +21,7 @@ const (
 // byte of UTF-8.
 const rangeCost = 4
 
-var errRegexSize = fmt.Errorf("it is too complex: written out it has more than %d steps", MaxRegexSize)
+var errRegexSize = fmt.Errorf("it is too complex: it expands to more than %d steps", MaxRegexSize)
 
 // checkRegex tells what is wrong with a regular expression. The syntax of package
 // regexp is that of the server's RE2 but for names of classes, and so is what it refuses:

@@ -45,7 +45,7 @@ func (c *compiler) checkOptions(i int, t *Type) options {
 		given, at := c.given(i, &o)
 		d := &decoder{}
 		if given == nil && o.Required {
-			d.add(at, "required", t.Name+" needs "+o.Name)
+			d.add(at, "required", t.Name+" requires "+o.Name)
 		}
 		read := optionReaders[o.Kind](d, at, &o, given, t, c.env.Subject.Kind)
 		all.params, all.steps = append(all.params, read.params...), append(all.steps, read.steps...)
@@ -74,9 +74,9 @@ func readText(d *decoder, at string, o *Option, v *fastjson.Value, _ *Type, _ Su
 	}
 	switch n := utf8.RuneCountInString(text); {
 	case v != nil && n < o.Min:
-		d.add(at, "too_short", fmt.Sprintf("%s is shorter than %s", at, plural(o.Min, "characters")))
+		d.add(at, "too_short", fmt.Sprintf("%s must have at least %s", at, plural(o.Min, "characters")))
 	case n > most:
-		d.add(at, "too_long", fmt.Sprintf("%s is longer than %d characters", at, most))
+		d.add(at, "too_long", fmt.Sprintf("%s must have at most %d characters", at, most))
 	case v != nil:
 		d.oneOf(at, o, text)
 	}
@@ -141,7 +141,7 @@ func (d *decoder) oneOf(at string, o *Option, value string) {
 // count checks how many values of an option there are.
 func (d *decoder) count(at string, o *Option, n int, what string) {
 	if n < o.Min {
-		d.add(at, "too_few", fmt.Sprintf("%s needs at least %s", o.Name, plural(o.Min, what)))
+		d.add(at, "too_few", fmt.Sprintf("%s must have at least %s", o.Name, plural(o.Min, what)))
 	}
 	if o.Max > 0 && n > o.Max {
 		d.problems = append(d.problems, tooMany(at, what, n, o.Max))

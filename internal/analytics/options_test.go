@@ -77,7 +77,7 @@ func TestEveryMistakeInAnOptionIsNamed(t *testing.T) {
 		return `"property":"x","steps":[{` + members + `},{"event":"b"}]`
 	}
 	for members, want := range map[string]string{
-		`"order":"last"`: "parameters[0].property: optional needs " +
+		`"order":"last"`: "parameters[0].property: optional requires " +
 			"property",
 		`"property":"x","window":0`: "parameters[0].window: window must be at " +
 			"least 1",
@@ -89,7 +89,7 @@ func TestEveryMistakeInAnOptionIsNamed(t *testing.T) {
 		`"property":7`: "parameters[0].property: " +
 			"parameters[0].property must be a string",
 		`"property":"` + strings.Repeat("é", 21) +
-			`"`: "parameters[0].property: parameters[0].property is longer than 20 characters",
+			`"`: "parameters[0].property: parameters[0].property must have at most 20 characters",
 		`"property":"x","order":"middle"`: "parameters[0].order: Invalid order: middle " +
 			"Use one of first, last",
 		`"property":"x","levels":[5,1000.5]`: "parameters[0].levels[1]: " +
@@ -100,7 +100,7 @@ func TestEveryMistakeInAnOptionIsNamed(t *testing.T) {
 			"of 7, 30",
 		`"property":"x","until":"soon"`: "parameters[0].until: Invalid date: soon. " +
 			"Could not parse as a valid date",
-		`"property":"x","levels":[]`: "parameters[0].levels: levels needs at least " +
+		`"property":"x","levels":[]`: "parameters[0].levels: levels must have at least " +
 			"1 number",
 		`"property":"x","levels":[1,2,3,4]`: "parameters[0].levels: Too many numbers: 4 " +
 			"given, at most 3 are allowed",
@@ -110,12 +110,12 @@ func TestEveryMistakeInAnOptionIsNamed(t *testing.T) {
 			"must be a number",
 		`"property":"x","steps":{}`: "parameters[0].steps: parameters[0].steps " +
 			"must be an array",
-		`"property":"x","steps":[{"event":"a"}]`: "parameters[0].steps: steps needs at least 2 " +
+		`"property":"x","steps":[{"event":"a"}]`: "parameters[0].steps: steps must have at least 2 " +
 			"steps",
 		step(`"event":"a"},{"event":"a"},{"event":"a"`): "parameters[0].steps: Too many steps: 4 " +
 			"given, at most 3 are allowed",
 		step(`"name":"a"`): "parameters[0].steps[0]: " +
-			"parameters[0].steps[0] needs an event, a path or filters",
+			"parameters[0].steps[0] must have an event, a path or filters",
 		step(`"evnt":"a"`): "parameters[0].steps[0].evnt: Unknown field: " +
 			"evnt Did you mean 'event'?",
 		step(`"filters":[{"field":"pth","op":"eq","value":"a"}]`): "parameters[0].steps[0].filters[0].field: " +
@@ -214,7 +214,7 @@ func TestOptionsThatFiltersGive(t *testing.T) {
 	for _, tc := range []struct{ parameters, filters, field, message string }{
 		{
 			`"identified_profile_retention"`, `{"field":"activation_event","op":"eq","value":"a"}`,
-			"parameters[0].return_event", "identified_profile_retention needs return_event",
+			"parameters[0].return_event", "identified_profile_retention requires return_event",
 		},
 		{
 			`"identified_profile_retention"`, `{"field":"horizon_days","op":"eq","value":8}`,
@@ -226,7 +226,7 @@ func TestOptionsThatFiltersGive(t *testing.T) {
 		},
 		{
 			`"identified_profile_retention"`, `{"field":"activation_event","op":"eq","value":["a","b"]}`,
-			"filters[0].value", "Operator eq takes one value",
+			"filters[0].value", "Operator eq requires a single value",
 		},
 		{
 			`"identified_profile_retention"`, `{"field":"activation_event","op":"eq"}`,
@@ -234,11 +234,11 @@ func TestOptionsThatFiltersGive(t *testing.T) {
 		},
 		{
 			`{"name":"identified_profile_retention","return_event":"a"}`, `{"field":"return_event","op":"eq","value":"a"}`,
-			"filters[0].field", "return_event is given twice",
+			"filters[0].field", "return_event must be given only once",
 		},
 		{
 			`"identified_profile_retention"`, `{"not":{"field":"return_event","op":"eq","value":"a"}}`,
-			"filters[0].not.field", "return_event must stand beside other filters, not within one",
+			"filters[0].not.field", "return_event must not be nested in another filter",
 		},
 		{
 			`"identified_profile_retention","summary"`, `{"field":"return_event","op":"eq","value":"a"}`,

@@ -36,7 +36,7 @@ var (
 // whose is the field anonymous_id as questions about one person mean it: an id of a
 // visitor or of a user.
 var whose = []Field{{
-	Name: "anonymous_id", Doc: "An anonymous id as stored, or the caller's own user id.", expr: "v",
+	Name: "anonymous_id", Doc: "Anonymous id as stored, or your own id of the user.", expr: "v",
 	reads: []string{"aliases"},
 	within: func(SubjectKind) string {
 		return "(arrayExists(v -> {match}, [e.anonymous_id, e.profile]) OR e.profile != '' AND e.profile IN (" +

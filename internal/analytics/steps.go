@@ -66,11 +66,11 @@ func (d *decoder) step(at string, v *fastjson.Value) step {
 	})
 	for part, text := range map[string]string{"event": s.event, "path": s.path} {
 		if utf8.RuneCountInString(text) > MaxFilterValueLen {
-			d.add(at+"."+part, "too_long", fmt.Sprintf("%s.%s is longer than %d characters", at, part, MaxFilterValueLen))
+			d.add(at+"."+part, "too_long", fmt.Sprintf("%s.%s must have at most %d characters", at, part, MaxFilterValueLen))
 		}
 	}
 	if len(d.problems) == before && s.event == "" && s.path == "" && len(s.filters) == 0 {
-		d.add(at, "required", at+" needs an event, a path or filters")
+		d.add(at, "required", at+" must have an event, a path or filters")
 	}
 	return s
 }

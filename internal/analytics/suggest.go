@@ -1,11 +1,21 @@
 package analytics
 
-import "github.com/millrace/millrace/internal/platform/suggest"
+import (
+	"slices"
+	"strings"
 
-// didYouMean words a suggestion; empty when no candidate is like name.
-func didYouMean(name string, candidates []string) string {
-	if c := suggest.Closest(name, candidates); c != "" {
-		return "Did you mean '" + c + "'?"
+	"github.com/millrace/millrace/internal/platform/suggest"
+)
+
+// didYouMean returns the sentence that suggests the candidate that known maps name to, else the
+// candidate spelled most like it. It returns an empty string if there is neither.
+func didYouMean(name string, candidates []string, known synonyms) string {
+	meant := known[strings.ToLower(strings.TrimSpace(name))]
+	if !slices.Contains(candidates, meant) {
+		meant = suggest.Closest(name, candidates)
 	}
-	return ""
+	if meant == "" {
+		return ""
+	}
+	return "Did you mean '" + meant + "'?"
 }

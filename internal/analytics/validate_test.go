@@ -48,7 +48,7 @@ func TestEveryRejectionNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		},
 		{
 			"a field given twice", `{"parameters":["summary"],"preset":"today","preset":"today"}`, "preset",
-			"preset is given twice", "",
+			"preset must be given only once", "",
 		},
 		{"an id that is a number", `{"id":7,"parameters":["summary"],"preset":"today"}`, "id", "id must be a string", ""},
 		{"no range", `{"parameters":["summary"]}`, "startDate", "Either startDate or preset is required", ""},
@@ -92,12 +92,12 @@ func TestEveryRejectionNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		{
 			"a zone under both of its names",
 			`{"parameters":["summary"],"preset":"today","timeZone":"Asia/Tokyo","timezone":"Asia/Tokyo"}`, "timezone",
-			"timezone is given twice", "",
+			"timezone must be given only once", "",
 		},
 		{
 			"a zone under both of its names in an array",
 			`[{"parameters":["summary"],"preset":"today","timezone":"Asia/Tokyo","timeZone":"UTC"}]`, "batch[0].timeZone",
-			"timeZone is given twice", "",
+			"timeZone must be given only once", "",
 		},
 		{
 			"a file of the machine for a zone", `{"parameters":["summary"],"preset":"today","timeZone":"right/UTC"}`, "timeZone",
@@ -172,13 +172,13 @@ func TestEveryRejectionNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		},
 		{
 			"a group twice", `{"parameters":["summary"],"preset":"today","groupBy":["path","path"]}`, "groupBy",
-			"path is given twice", "",
+			"path must be given only once", "",
 		},
 		{
 			"a group by both of its names", `{"parameters":["summary"],"preset":"today","groupBy":["event_name","path","name"]}`,
-			"groupBy", "name is given twice", "",
+			"groupBy", "name must be given only once", "",
 		},
-		{"a required option", `{"parameters":["funnel"],"preset":"today"}`, "parameters[0].steps", "funnel needs steps", ""},
+		{"a required option", `{"parameters":["funnel"],"preset":"today"}`, "parameters[0].steps", "funnel requires steps", ""},
 		{
 			"a group that no type has", `{"parameters":["vitals_overview"],"preset":"today","groupBy":"session_id"}`, "groupBy",
 			"Grouping by session_id is not supported by vitals_overview", supportedGroups(Lookup("vitals_overview")),
@@ -189,7 +189,7 @@ func TestEveryRejectionNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		},
 		{
 			"sorting one row", `{"parameters":["summary"],"preset":"today","sortBy":"pageviews"}`, "sortBy",
-			"Sorting by pageviews is not supported by summary_metrics", "summary_metrics has one row",
+			"Sorting by pageviews is not supported by summary_metrics", "summary_metrics returns a single row",
 		},
 		{
 			"an unknown order", `{"parameters":["top_pages"],"preset":"today","sortOrder":"up"}`, "sortOrder",
@@ -220,11 +220,11 @@ func TestEveryRejectionNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		},
 		{
 			"a list for one value", filterBody(`{"field":"path","op":"eq","value":["x"]}`), "filters[0].value",
-			"Operator eq takes one value", "Use in or not_in for several values",
+			"Operator eq requires a single value", "Use in or not_in for several values",
 		},
 		{
 			"one value for a list", filterBody(`{"field":"path","op":"in","value":"x"}`), "filters[0].value",
-			"Operator in takes an array", "",
+			"Operator in requires an array", "",
 		},
 		{
 			"an empty list", filterBody(`{"field":"path","op":"in","value":[]}`), "filters[0].value",
@@ -240,7 +240,7 @@ func TestEveryRejectionNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		},
 		{
 			"a value for an operator without", filterBody(`{"field":"path","op":"is_set","value":"x"}`), "filters[0].value",
-			"Operator is_set takes no value", "",
+			"Operator is_set must have no value", "",
 		},
 		{
 			"a text compared as a number", filterBody(`{"field":"path","op":"gt","value":1}`), "filters[0].op",
@@ -254,49 +254,49 @@ func TestEveryRejectionNamesTheFieldAndWhatIsSupported(t *testing.T) {
 		},
 		{
 			"a text for a number", filterBody(`{"field":"rtt","op":"gt","value":"fast"}`), "filters[0].value",
-			"rtt gt takes a number that a 64-bit float can hold", "",
+			"rtt gt requires a number in the range of a 64-bit float", "",
 		},
 		{
 			"a number of another base", filterBody(`{"field":"rtt","op":"gt","value":"0x10"}`), "filters[0].value",
-			"rtt gt takes a number that a 64-bit float can hold", "",
+			"rtt gt requires a number in the range of a 64-bit float", "",
 		},
 		{
 			"a boolean for a number", filterBody(`{"field":"rtt","op":"eq","value":true}`), "filters[0].value",
-			"rtt eq takes a number that a 64-bit float can hold", "",
+			"rtt eq requires a number in the range of a 64-bit float", "",
 		},
 		{
 			"a number too large", filterBody(`{"field":"property:x","op":"eq","value":1e999}`), "filters[0].value",
-			"property:x eq takes a number that a 64-bit float can hold", "",
+			"property:x eq requires a number in the range of a 64-bit float", "",
 		},
 		{
 			"a text for a number of a property", filterBody(`{"field":"property:x","op":"lte","value":"many"}`),
-			"filters[0].value", "property:x lte takes a number that a 64-bit float can hold", "",
+			"filters[0].value", "property:x lte requires a number in the range of a 64-bit float", "",
 		},
 		{
 			"a property without a key", filterBody(`{"field":"property:","op":"eq","value":"x"}`), "filters[0].field",
-			"property: names no key", "Write property:<key>",
+			"property: must name a key", "Write property:<key>",
 		},
 		{
 			"a broken expression", filterBody(`{"field":"path","op":"regex","value":"/a("}`), "filters[0].value",
-			"The regular expression of path is not usable: missing closing ): /a(", "RE2 syntax is supported",
+			"The regular expression of path is invalid: missing closing ): /a(", "RE2 syntax is supported",
 		},
 		{
 			"a class that the server has by another name", filterBody(`{"field":"path","op":"regex","value":"[a\\p{Letter}]"}`),
-			"filters[0].value", `The regular expression of path is not usable: invalid character class range: \p{Letter}`,
+			"filters[0].value", `The regular expression of path is invalid: invalid character class range: \p{Letter}`,
 			"RE2 syntax is supported",
 		},
 		{
 			"a class that the server does not have", filterBody(`{"field":"path","op":"regex","value":"\\pL\\P{^Cn}"}`),
-			"filters[0].value", `The regular expression of path is not usable: invalid character class range: \P{^Cn}`,
+			"filters[0].value", `The regular expression of path is invalid: invalid character class range: \P{^Cn}`,
 			"RE2 syntax is supported",
 		},
 		{
 			"an expression that looks back", filterBody(`{"field":"path","op":"regex","value":"(a)\\1"}`), "filters[0].value",
-			"The regular expression of path is not usable: invalid escape sequence: \\1", "RE2 syntax is supported",
+			"The regular expression of path is invalid: invalid escape sequence: \\1", "RE2 syntax is supported",
 		},
 		{
 			"two forms at once", filterBody(`{"field":"path","op":"eq","value":"x","or":[]}`), "filters[0]",
-			"filters[0] must be one of a comparison, and, or, not", "",
+			"filters[0] must have exactly one of field, and, or, not", "",
 		},
 		{"an empty filter", filterBody(`{}`), "filters[0].field", "filters[0].field is required", ""},
 		{"an empty group", filterBody(`{"or":[]}`), "filters[0].or", "At least one filter is required", ""},
@@ -399,7 +399,7 @@ func TestATypeOfAnotherSubjectSaysWhichItHas(t *testing.T) {
 	env.Subject = Subject{Kind: Organization, ID: "org_1"}
 	_, err := compileBody(t, `{"parameters":["summary","profiles"],"preset":"today"}`, env)
 	want := []apierr.Detail{problem("parameters[1]", "unsupported_subject",
-		"Query type profiles is not about this subject", "Ask with website_id")}
+		"Query type profiles does not support this subject", "Ask with website_id")}
 	if f, ok := errors.AsType[*apierr.Error](err); !ok || !cmp.Equal(f.Details, want) {
 		t.Errorf("%v, want %v", err, want)
 	}
@@ -457,17 +457,17 @@ func TestLimitsAreAcceptedAtAndRejectedBeyond(t *testing.T) {
 		},
 		{
 			"length of a key", key(MaxFilterKeyLen), key(MaxFilterKeyLen + 1),
-			"The key of property:<key> is longer than 256 characters",
+			"The key of property:<key> must have at most 256 characters",
 		},
 		{"length of an expression", regex("é", MaxRegexLen), regex("é", MaxRegexLen+1), "The regular expression of path " +
-			"is not usable: it has 513 characters; at most 512 are allowed. RE2 syntax is supported"},
+			"is invalid: it has 513 characters; at most 512 are allowed. RE2 syntax is supported"},
 		{"size of an expression", regex("[a-c]{833}", 3), regex("[a-c]{834}", 3), errRegexSizeText},
 		{"values of a filter", in(MaxFilterValues, 1), in(MaxFilterValues+1, 1), "1001 values; at most 1000 are allowed"},
 		{
 			"length of a value", in(1, MaxFilterValueLen), in(1, MaxFilterValueLen+1),
-			"A filter value is longer than 2048 characters",
+			"A filter value must have at most 2048 characters",
 		},
-		{"length of an id", id(MaxLabelLen), id(MaxLabelLen + 1), "id is longer than 256 bytes"},
+		{"length of an id", id(MaxLabelLen), id(MaxLabelLen + 1), "id must have at most 256 bytes"},
 		{"page", query(1, 0, 1, `,"page":1000000`), query(1, 0, 1, `,"page":1000001`), "Page cannot exceed 1000000"},
 		{
 			"groups", query(1, 0, 1, `,"groupBy":["country","os_name","device_type"]`),
@@ -575,7 +575,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-const errRegexSizeText = "The regular expression of path is not usable: it is too complex: written out it has more " +
+const errRegexSizeText = "The regular expression of path is invalid: it is too complex: it expands to more " +
 	"than 10000 steps. RE2 syntax is supported"
 
 // A body that is wrong in every place costs what it takes to read it, and not a sentence

@@ -129,7 +129,7 @@ var explanations = map[string]explanation{
 	"AUTH_REQUIRED": {
 		"The API key is malformed, unknown, expired, revoked or rotated away.", "Use a valid API key.",
 	},
-	"FORBIDDEN":         {"The API key lacks the scope track:events.", "Use a key that holds the scope."},
+	"FORBIDDEN":         {"The API key lacks the scope track:events.", "Use a key with the required scope."},
 	"ACCESS_DENIED":     {"The API key does not cover the website.", "Use a key that covers the website."},
 	"WEBSITE_NOT_FOUND": {"No website of the key's organization has this id.", "Check the website id."},
 	"WEBSITE_MISSING_ORGANIZATION": {

@@ -16,16 +16,16 @@ type Format struct {
 var Formats = []*Format{
 	{
 		Name: "ndjson", ContentType: "application/x-ndjson", Extension: "ndjson", Compress: true,
-		Doc: "One JSON object a line. Values that are not there are left out, properties are an object.",
+		Doc: "One JSON object per line. Absent values are omitted; properties are an object.",
 	},
 	{
 		Name: "csv", ContentType: "text/csv; charset=utf-8; header=present", Extension: "csv", Compress: true,
-		Doc: "RFC 4180 with a header line. Values that are not there are empty, properties are JSON text.",
+		Doc: "RFC 4180 with a header line. Absent values are empty; properties are JSON text.",
 	},
 	{
 		Name: "parquet", ContentType: "application/vnd.apache.parquet", Extension: "parquet",
-		Doc: "Columns compressed with zstd. Values that are not there are null, properties are JSON text. It can be read " +
-			"only with its end.",
+		Doc: "Columns compressed with zstd. Absent values are null; properties are JSON text. The file can be read only " +
+			"when it is complete.",
 	},
 }
 

@@ -76,18 +76,18 @@ func KindOf(name string) *Kind {
 // identity begins every kind, and cursor ends it.
 var (
 	identity = []Column{
-		{Name: "event_id", Doc: "The eventId, as sent or as made on receipt."},
+		{Name: "event_id", Doc: "The eventId, as sent or as generated on receipt."},
 		{Name: "name", Doc: "Name of the event, metric or type of error."},
-		{Name: "event_time", Type: Time, Doc: "When it happened."},
-		{Name: "received_at", Type: Time, Doc: "When it was received."},
-		{Name: "raw_time", Type: Time, Doc: "The timestamp as sent, where event_time differs from it."},
-		{Name: "website_id", Doc: "The website."},
-		{Name: "anonymous_id", Doc: "The visitor, usually hashed with the salt of the day."},
-		{Name: "session_id", Doc: "The session."},
+		{Name: "event_time", Type: Time, Doc: "Time of the event."},
+		{Name: "received_at", Type: Time, Doc: "Time of receipt."},
+		{Name: "raw_time", Type: Time, Doc: "Timestamp as sent, if event_time differs from it."},
+		{Name: "website_id", Doc: "Website id."},
+		{Name: "anonymous_id", Doc: "Visitor id, usually hashed with the salt of the day."},
+		{Name: "session_id", Doc: "Session id."},
 		{Name: "profile_id", Doc: "Your own id of the user."},
 		{Name: "path", Doc: "Path of the page."},
 	}
-	cursor = Column{Name: "cursor", Type: Cursor, Doc: "Goes on after this row."}
+	cursor = Column{Name: "cursor", Type: Cursor, Doc: "Cursor that continues after this row."}
 )
 
 // Kinds is the table of what can be exported.
@@ -96,10 +96,10 @@ var Kinds = []*Kind{
 		Name: "events", Doc: "Page views and all other events.",
 		Columns: kind(
 			[]Column{
-				{Name: "type", Doc: "How it was sent, such as custom."},
+				{Name: "type", Doc: "How the event was sent, such as custom."},
 				{Name: "namespace", Doc: "Grouping label."},
 				{Name: "source", Doc: "Source label."},
-				{Name: "properties", Type: Object, Doc: "The event's properties."},
+				{Name: "properties", Type: Object, Doc: "Properties of the event."},
 			},
 			texts(
 				web{"host", record.Host}, web{"title", record.Title}, web{"referrer", record.Referrer},
@@ -127,16 +127,16 @@ var Kinds = []*Kind{
 		),
 	},
 	{
-		Name: "vitals", Doc: "Measurements of pages in browsers; name is the metric.",
+		Name: "vitals", Doc: "Web vitals; name is the metric.",
 		Columns: kind(
 			[]Column{
-				{Name: "value", Type: Float64, Doc: "What was measured: milliseconds, frames a second for FPS, no unit for CLS."},
+				{Name: "value", Type: Float64, Doc: "Measured value: milliseconds, frames per second for FPS, no unit for CLS."},
 			},
 			hosted(),
 		),
 	},
 	{
-		Name: "errors", Doc: "Errors in the scripts of pages; name is the error's type.",
+		Name: "errors", Doc: "Script errors of pages; name is the type of the error.",
 		Columns: kind(
 			texts(web{"message", record.Message}, web{"filename", record.Filename}, web{"stack", record.Stack},
 				web{"original_name", record.OriginalName}),

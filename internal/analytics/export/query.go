@@ -72,7 +72,7 @@ func NewQuery(r *Request) (*Query, error) {
 			if meant := suggest.Closest(name, q.Kind.ColumnNames()); meant != "" {
 				suggestion = "Did you mean '" + meant + "'?"
 			}
-			wrong(at("columns", i), "unknown_column", at("columns", i)+" is no column of "+q.Kind.Name, suggestion)
+			wrong(at("columns", i), "unknown_column", at("columns", i)+" must be a column of "+q.Kind.Name, suggestion)
 			continue
 		}
 		if slices.ContainsFunc(q.Columns, func(other Column) bool { return other.Name == name }) {
@@ -85,8 +85,8 @@ func NewQuery(r *Request) (*Query, error) {
 	if r.Cursor != "" {
 		var ok bool
 		if q.After, ok = q.seal.open(r.Cursor); !ok {
-			wrong("cursor", "cursor", "cursor is none of this website, kind and range",
-				"Send the cursor of a row unchanged, with the range of the export that it came from")
+			wrong("cursor", "cursor", "cursor must belong to this website, kind and range",
+				"Send the cursor of a row unchanged, with the range of its export")
 		}
 	}
 	if err := invalid(problems); err != nil {

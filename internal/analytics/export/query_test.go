@@ -32,19 +32,19 @@ func TestWhatCannotBeExportedIsToldByField(t *testing.T) {
 		{"kind", func(r *Request) { r.Kind = "sessions" }, "kind", "kind must be one of events, vitals, errors"},
 		{
 			"column", func(r *Request) { r.Columns = []string{"name", "browsr"} }, "columns[1]",
-			"columns[1] is no column of events. Did you mean 'browser'?",
+			"columns[1] must be a column of events. Did you mean 'browser'?",
 		},
 		{
 			"column of another kind", func(r *Request) { r.Columns, r.Kind = []string{"properties"}, "vitals" }, "columns[0]",
-			"columns[0] is no column of vitals",
+			"columns[0] must be a column of vitals",
 		},
 		{
 			"twice", func(r *Request) { r.Columns = []string{"name", "name"} }, "columns",
 			"columns must not have the same item twice",
 		},
 		{"limit", func(r *Request) { r.Limit = MaxLimit + 1 }, "limit", "limit must be at most 1000000000"},
-		{"cursor", func(r *Request) { r.Cursor = "AAAA" }, "cursor", "cursor is none of this website, kind and range. " +
-			"Send the cursor of a row unchanged, with the range of the export that it came from"},
+		{"cursor", func(r *Request) { r.Cursor = "AAAA" }, "cursor", "cursor must belong to this website, kind and range. " +
+			"Send the cursor of a row unchanged, with the range of its export"},
 		{
 			"several", func(r *Request) { r.Format, r.Columns, r.Cursor = "", []string{"?"}, "x" }, "format columns[0] cursor",
 			"format must be one of ndjson, csv, parquet",

@@ -156,6 +156,6 @@ func checkLen(name, value string, most int) error {
 		return nil
 	}
 	var bad apierr.Rejection
-	bad.Add(name, "too_long", "%s must be at most %d characters long", name, most)
+	bad.Add(name, "too_long", "%s must have at most %d characters", name, most)
 	return bad.Err()
 }

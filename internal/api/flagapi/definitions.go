@@ -84,7 +84,7 @@ func (d *definitions) write(_ context.Context, w io.Writer) error {
 func writeElement(w io.Writer, i int, shape any) error {
 	text, err := json.Marshal(shape)
 	if err != nil {
-		return fmt.Errorf("writing the element %d of definitions: %w", i, err)
+		return fmt.Errorf("encoding element %d of definitions: %w", i, err)
 	}
 	if i > 0 {
 		if _, err := w.Write([]byte{','}); err != nil {

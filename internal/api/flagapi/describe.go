@@ -38,7 +38,7 @@ func describe(r *Route) *huma.Operation {
 	if r.Scope == "" {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: fiber.HeaderIfNoneMatch, In: "header", Schema: rpc.Text(""),
-			Description: "The ETag of an answer that the caller has.",
+			Description: "ETag of a response that the caller has.",
 		})
 	}
 	return op
@@ -56,20 +56,21 @@ func (p param) described(required bool) *huma.Param {
 // responded are the responses of a route: a success, and the error that everything else is.
 func responded(success *huma.Schema) map[string]*huma.Response {
 	return map[string]*huma.Response{
-		"200":     {Description: "Done.", Content: rpc.JSON(success)},
+		"200":     {Description: "Success.", Content: rpc.JSON(success)},
 		"default": {Ref: "#/components/responses/Error"},
 	}
 }
 
 // named adds that answers are named by an ETag.
 func named(all map[string]*huma.Response) map[string]*huma.Response {
-	all["200"].Headers = map[string]*huma.Param{fiber.HeaderETag: {Description: "Names the result.", Schema: rpc.Text("")}}
-	all["304"] = &huma.Response{Description: "The result is the one that If-None-Match names."}
+	all["200"].Headers = map[string]*huma.Param{fiber.HeaderETag: {Description: "Identifies the " +
+		"result.", Schema: rpc.Text("")}}
+	all["304"] = &huma.Response{Description: "The result has not changed: If-None-Match has its ETag."}
 	return all
 }
 
 func resultSchema() *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString, Description: "Why."}
+	s := &huma.Schema{Type: huma.TypeString, Description: "Reason for the result."}
 	for _, reason := range append(reasons[:], errorReason) {
 		if !slices.Contains(s.Enum, any(reason)) {
 			s.Enum = append(s.Enum, reason)
@@ -78,12 +79,12 @@ func resultSchema() *huma.Schema {
 	return rpc.Object([]string{"enabled", "value", "payload", "reason"}, map[string]*huma.Schema{
 		"enabled": {
 			Type:        huma.TypeBoolean,
-			Description: "The value of a boolean flag; of others, whether there is one and its prerequisites are met.",
+			Description: "Value of a boolean flag. For other types, whether the flag exists and its prerequisites are met.",
 		},
-		"value":   {Description: "What is served, of the flag's type; false where there is no flag."},
-		"payload": {Description: "What goes with the value; null where there is none, and where enabled is false."},
+		"value":   {Description: "Served value, of the flag's type; false if the flag does not exist."},
+		"payload": {Description: "Payload of the variant; null if it has none or enabled is false."},
 		"reason":  s,
-		"variant": rpc.Text("Which variant that is; left out where there is no flag."),
+		"variant": rpc.Text("Key of the served variant; absent if the flag does not exist."),
 	})
 }
 
@@ -99,9 +100,9 @@ func bulkResponses() map[string]*huma.Response {
 	return named(responded(rpc.Object([]string{"flags", "count", "timestamp"}, map[string]*huma.Schema{
 		"flags": {
 			Type: huma.TypeObject, AdditionalProperties: resultSchema(),
-			Description: "By key; those that are not there are left out.",
+			Description: "Results by flag key. Flags that do not exist are absent.",
 		},
-		"count": rpc.Integer("How many there are."), "timestamp": {Type: huma.TypeString, Format: "date-time"},
+		"count": rpc.Integer("Number of results."), "timestamp": {Type: huma.TypeString, Format: "date-time"},
 	})))
 }
 

@@ -18,34 +18,33 @@ var openly = []map[string][]string{{"key": {}}, {"bearer": {}}, {}}
 func ofrepBulkRoute(huma.Registry) *huma.Operation {
 	all := named(protocolResponses(rpc.Object([]string{"flags", "metadata", "eventStreams"}, map[string]*huma.Schema{
 		"flags": rpc.ListOf(&huma.Schema{OneOf: []*huma.Schema{servedSchema(), failureSchema("key")}},
-			"All flags that the caller sees, also those that are off."),
+			"All flags that the caller can access, including flags that are off."),
 		"metadata": {Type: huma.TypeObject},
 		"eventStreams": rpc.ListOf(rpc.Object([]string{"type", "inactivityDelaySec"}, map[string]*huma.Schema{
-			"type": rpc.Text("sse."), "url": rpc.Text("Where changes are told."),
+			"type": rpc.Text("sse."), "url": rpc.Text("URL of the stream of changes."),
 			"endpoint": {
 				Type:        huma.TypeObject,
-				Description: "The same as requestUri on this host, where the host knows no address of its own.",
+				Description: "The URL in parts. Present if the host has no configured public URL.",
 			},
-			"inactivityDelaySec": rpc.Integer("After how long in the background a client may go away."),
-		}), "Where the caller is told of changes."),
+			"inactivityDelaySec": rpc.Integer("Seconds in the background after which a client may close the stream."),
+		}), "Streams that report changes."),
 	}), failureSchema()))
-	op := protocol(all, "flags.ofrep.bulk", pathOFREP, "Evaluates all flags, by "+protocolName)
-	op.Description = "A flag that is off is answered with its off variant. " +
-		"One that is served to a part of all people is an entry with " +
-		targetingKeyMissing + " where the context names nobody."
+	op := protocol(all, "flags.ofrep.bulk", pathOFREP, "Evaluate all flags by "+protocolName)
+	op.Description = "A flag that is off returns its off variant. A flag with a percentage rollout returns the error " +
+		targetingKeyMissing + " if the context identifies no user."
 	op.Parameters = append(op.Parameters,
-		optional("query", paramSeen, "The etag of the event after which the caller asks: "+
-			"newer flags are waited for, up to a second."),
-		optional("header", fiber.HeaderIfNoneMatch, "The ETag of an answer that the caller has."),
+		optional("query", paramSeen, "The etag of the last received event. The request waits up to a second for newer "+
+			"flags."),
+		optional("header", fiber.HeaderIfNoneMatch, "ETag of a response that the caller has."),
 	)
 	return op
 }
 
 func ofrepFlagRoute(huma.Registry) *huma.Operation {
 	all := named(protocolResponses(servedSchema(), failureSchema("key")))
-	op := protocol(all, "flags.ofrep.flag", pathOFREPFlag, "Evaluates one flag, by "+protocolName)
-	op.Description = "A flag that is off is answered with its off variant. " +
-		"A flag that is not there, or that the caller may not see, is 404 with " + flagNotFound + "."
+	op := protocol(all, "flags.ofrep.flag", pathOFREPFlag, "Evaluate one flag by "+protocolName)
+	op.Description = "A flag that is off returns its off variant. Returns 404 if the flag does not " +
+		"exist or the caller cannot access it; the error code is " + flagNotFound + "."
 	op.Parameters = append(op.Parameters, inPath(pathKey, paramRows[paramKey].help))
 	return op
 }
@@ -53,8 +52,9 @@ func ofrepFlagRoute(huma.Registry) *huma.Operation {
 // protocol is an operation of the protocol.
 func protocol(responses map[string]*huma.Response, id, path, summary string) *huma.Operation {
 	context := &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: true, Description: "For whom: targetingKey is the user's id; " +
-			"email, anonymousId, organizationId, teamId and environment are what they say; all else are attributes.",
+		Type: huma.TypeObject, AdditionalProperties: true, Description: "Context of the evaluation. targetingKey is the " +
+			"user's id. email, anonymousId, organizationId, teamId and environment have their usual meaning. All other " +
+			"members are attributes.",
 	}
 	body := rpc.Object(nil, map[string]*huma.Schema{"context": context})
 	return &huma.Operation{
@@ -86,25 +86,26 @@ func documented(path string) string {
 
 func protocolResponses(success, failure *huma.Schema) map[string]*huma.Response {
 	return map[string]*huma.Response{
-		"200": {Description: "Done.", Content: rpc.JSON(success)},
+		"200": {Description: "Success.", Content: rpc.JSON(success)},
 		"default": {
-			Description: "What went wrong. After a 429 or 503 wait for Retry-After.", Content: rpc.JSON(failure),
+			Description: "The request failed. After a 429 or 503, wait for Retry-After.", Content: rpc.JSON(failure),
 		},
 	}
 }
 
 func servedSchema() *huma.Schema {
-	reason := &huma.Schema{Type: huma.TypeString, Description: "Why; STATIC where nothing else could be served."}
+	reason := &huma.Schema{Type: huma.TypeString, Description: "Reason for the value; STATIC if no other value is " +
+		"possible."}
 	for _, is := range append(ofrepReasons[:], ofrepStatic) {
 		if !slices.Contains(reason.Enum, any(is)) {
 			reason.Enum = append(reason.Enum, is)
 		}
 	}
 	return rpc.Object([]string{"key", "value", "reason", "variant", "metadata"}, map[string]*huma.Schema{
-		"key": rpc.Text("The flag's key."), "value": {Description: "What is served, of the flag's type."},
-		"reason": reason, "variant": rpc.Text("Which variant that is."),
+		"key": rpc.Text("The flag's key."), "value": {Description: "Served value, of the flag's type."},
+		"reason": reason, "variant": rpc.Text("Key of the served variant."),
 		"metadata": rpc.Object([]string{"flagId", "version"}, map[string]*huma.Schema{
-			"flagId": rpc.Text("The flag's id."), "version": rpc.Integer("How often it was changed."),
+			"flagId": rpc.Text("The flag's id."), "version": rpc.Integer("Number of changes to the flag."),
 		}),
 	})
 }
@@ -114,7 +115,7 @@ func failureSchema(key ...string) *huma.Schema {
 	code := &huma.Schema{
 		Type: huma.TypeString, Enum: []any{general, parseError, invalidContext, targetingKeyMissing, flagNotFound},
 	}
-	of := map[string]*huma.Schema{"errorCode": code, "errorDetails": rpc.Text("What to do about it.")}
+	of := map[string]*huma.Schema{"errorCode": code, "errorDetails": rpc.Text("Remedy for the error.")}
 	for _, name := range key {
 		of[name] = rpc.Text("The flag's key.")
 	}
@@ -125,15 +126,15 @@ func streamRoute(huma.Registry) *huma.Operation {
 	op := &huma.Operation{
 		Method: fiber.MethodGet, Path: pathStream, OperationID: "flags.public.stream", Tags: []string{"flags"},
 		Security: openly,
-		Summary:  "Tells when flags are to be asked for again, as server-sent events",
-		Description: "An event has data of {type: refetchEvaluation, etag, lastModified}: " +
-			"something that the caller sees was changed, or a schedule or a step of a ramp has come. " +
-			"What is sent every 25 s is a comment. Up to 50 streams of a website and an address are open at a time.",
+		Summary:  "Stream change notifications as server-sent events",
+		Description: "The data of an event is {type: refetchEvaluation, etag, lastModified}. An event follows a change of " +
+			"a flag or segment that the caller can access, the start or end of a schedule, and a step of a progressive " +
+			"rollout. The stream sends a comment every 25 s. A website allows up to 50 open streams from one IP address.",
 		Parameters: []*huma.Param{
 			paramClient.described(true),
-			optional("query", paramSince, "What the caller has seen, as eventStreams of a bulk evaluation says it: "+
-				"an event comes at once where that is not current."),
-			optional("header", headerLastEventID, "The id of the event that the caller has seen last; it goes before since."),
+			optional("query", paramSince, "State that the caller has, from eventStreams of a bulk evaluation. If it is "+
+				"outdated, the stream sends an event at once."),
+			optional("header", headerLastEventID, "Id of the last received event; overrides since."),
 		},
 		Responses: responded(nil),
 	}

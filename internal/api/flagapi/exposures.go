@@ -63,7 +63,7 @@ func (s *shown) check(bad *apierr.Rejection, at string) {
 // wrong, by a Validation error.
 func exposuresOf(body []byte) (all []shown, err error) {
 	if len(body) > MaxExposureBytes {
-		message := fmt.Sprintf("The body must be at most %d bytes long", MaxExposureBytes)
+		message := fmt.Sprintf("The body must have at most %d bytes", MaxExposureBytes)
 		return nil, &apierr.Error{Code: apierr.PayloadTooLarge, Message: message}
 	}
 	if err := json.Unmarshal(body, &all); err != nil {
@@ -72,7 +72,7 @@ func exposuresOf(body []byte) (all []shown, err error) {
 	}
 	var bad apierr.Rejection
 	if n := len(all); n == 0 || n > flag.MaxExposures {
-		bad.Add("", "count", "There must be 1 to %d exposures, and there are %d", flag.MaxExposures, n)
+		bad.Add("", "count", "The body must have 1 to %d exposures; it has %d", flag.MaxExposures, n)
 		return nil, bad.Err()
 	}
 	for i := range all {
@@ -164,24 +164,25 @@ func describeExposures(huma.Registry) *huma.Operation {
 	}
 	list := rpc.ListOf(rpc.Object([]string{"flag", "variant"}, map[string]*huma.Schema{
 		"flag": text(maxKeyLen, "The flag's key."), "variant": text(maxKeyLen, "Key of the variant that was shown."),
-		"userId":      text(flageval.MaxIDLen, "Who saw it; required without anonymousId."),
-		"anonymousId": text(flageval.MaxIDLen, "The visitor who saw it, of somebody who is not signed in."),
-		"environment": text(maxKeyLen, "The environment; the base where it is absent or the flag has no such one."),
-		"country": text(maxCountryLen, "Where they are, ISO 3166-1 alpha-2, as $country of an evaluation; "+
-			"read with an API key, and otherwise that of the caller's address."),
-	}), "What was shown.")
+		"userId":      text(flageval.MaxIDLen, "Id of the user who saw it; anonymousId is required if absent."),
+		"anonymousId": text(flageval.MaxIDLen, "Id of the visitor who saw it, if the visitor is not signed in."),
+		"environment": text(maxKeyLen, "Environment; the base if it is absent or the flag does not have it."),
+		"country": text(maxCountryLen, "Country of the user, ISO 3166-1 alpha-2, as $country of an evaluation. Used only "+
+			"with an API key; otherwise the country of the caller's IP address."),
+	}), "Exposures to record.")
 	list.MinItems, list.MaxItems = new(1), new(flag.MaxExposures)
 	return &huma.Operation{
 		Method: fiber.MethodPost, Path: pathExposures, OperationID: "flags.public.exposures", Tags: []string{"flags"},
-		Summary:     "Tells which variants were shown",
-		Description: "For clients that got flags some time before. What was told on the same UTC day already counts once.",
+		Summary: "Record which variants were shown",
+		Description: "For clients that evaluate flags earlier than they show the variants. Repeated exposures of the same " +
+			"UTC day count once.",
 		Parameters:  []*huma.Param{paramClient.described(true)},
 		RequestBody: &huma.RequestBody{Required: true, Content: rpc.JSON(list)},
 		Security:    []map[string][]string{{"key": {}}, {"bearer": {}}, {}},
 		Responses: responded(rpc.Object([]string{"count", "ignored"}, map[string]*huma.Schema{
-			"count": rpc.Integer("How many were taken; whether they are of a sample, or were told before, is not looked at."),
-			"ignored": rpc.Integer("How many are of a flag or variant that there is none of for the caller, " +
-				"of a flag that is off, or one that does not count them: of the mode off, or split and without any percentage."),
+			"count": rpc.Integer("Number of accepted exposures, including repeated ones and ones outside the sample."),
+			"ignored": rpc.Integer("Number of ignored exposures: the flag or variant does not exist for the caller, the flag " +
+				"is off, or the flag does not count exposures (mode off, or split without a percentage)."),
 		})),
 	}
 }

@@ -24,7 +24,7 @@ var ofrepNames = []struct {
 }
 
 var (
-	errNoObject = errors.New("the body is no object")
+	errNoObject = errors.New("the body must be a JSON object")
 	errNoText   = errors.New("the body is not valid UTF-8")
 )
 
@@ -48,7 +48,7 @@ func (query *query) protocol(q *question, body []byte) (attributes map[string]an
 	}
 	if n := len(attributes); n > flag.MaxAttributes {
 		var bad apierr.Rejection
-		bad.Add("context", "too_many", "context may have %d attributes and has %d", flag.MaxAttributes, n)
+		bad.Add("context", "too_many", "context must have at most %d attributes; it has %d", flag.MaxAttributes, n)
 		return nil, q.because(invalidContext, bad.Err())
 	}
 	return attributes, nil

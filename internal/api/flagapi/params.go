@@ -43,30 +43,30 @@ type paramRow struct {
 
 // paramRows is the table of the parameters, in the order of their constants.
 var paramRows = [params]paramRow{
-	paramClient: {"clientId", website.MaxRefLen, "The website's client id; with an API key, its id too."},
+	paramClient: {"clientId", website.MaxRefLen, "Client id of the website; with an API key, also its id."},
 	paramKey:    {"key", maxKeyLen, "The flag's key."},
 	paramKeys: {
 		"keys", 0,
-		"Keys of flags with commas between them, at most 200; without it, all flags that the caller sees.",
+		"Comma-separated keys of at most 200 flags; if absent, all flags that the caller can access.",
 	},
 	paramUserID: {
 		"userId", flageval.MaxIDLen,
-		"Who the person is. Without userId, email and anonymousId it is anonymous.",
+		"Id of the user. Without userId, email and anonymousId, the user is anonymous.",
 	},
-	paramEmail:       {"email", flageval.MaxIDLen, "The person's e-mail address."},
-	paramAnonymousID: {"anonymousId", flageval.MaxIDLen, "The visitor's id, of somebody who is not signed in."},
+	paramEmail:       {"email", flageval.MaxIDLen, "E-mail address of the user."},
+	paramAnonymousID: {"anonymousId", flageval.MaxIDLen, "Id of the visitor, if the user is not signed in."},
 	paramOrganizationID: {
 		"organizationId", flageval.MaxIDLen,
-		"The organization that the person is in, as the flag's rules mean it.",
+		"Organization of the user, as used in the flag's rules.",
 	},
-	paramTeamID: {"teamId", flageval.MaxIDLen, "The team that the person is in."},
+	paramTeamID: {"teamId", flageval.MaxIDLen, "Team of the user."},
 	paramProperties: {
 		"properties", 0,
-		"Attributes of the caller's own, a JSON object of at most 200; what is no such object counts as none.",
+		"Custom attributes as a JSON object with at most 200 members; any other value is ignored.",
 	},
 	paramEnvironment: {
 		"environment", maxKeyLen,
-		"The environment; the base where it is absent or the flag has no such one.",
+		"Environment; the base if it is absent or the flag does not have it.",
 	},
 }
 
@@ -117,7 +117,7 @@ func split(keys []string, list string) ([]string, error) {
 			continue
 		case len(keys) == flag.MaxServedKeys:
 			var bad apierr.Rejection
-			bad.Add(name, "too_many", "%s must be at most %d", name, flag.MaxServedKeys)
+			bad.Add(name, "too_many", "%s must have at most %d entries", name, flag.MaxServedKeys)
 			return nil, bad.Err()
 		}
 		if err := checkLen(name, key, maxKeyLen); err != nil {

@@ -32,7 +32,7 @@ func (h *Host) person(to *flageval.Context, q *query, trusted bool, addr netip.A
 	if n := len(attributes); n > flag.MaxAttributes {
 		var bad apierr.Rejection
 		name := paramRows[paramProperties].name
-		bad.Add(name, "too_many", "%s must be at most %d and are %d", name, flag.MaxAttributes, n)
+		bad.Add(name, "too_many", "%s must have at most %d members; it has %d", name, flag.MaxAttributes, n)
 		return bad.Err()
 	}
 	h.describe(to, attributes, trusted, addr)

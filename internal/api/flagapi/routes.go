@@ -39,26 +39,27 @@ var personParams = []param{
 }
 
 // contextDetail is said of each route that takes a context.
-const contextDetail = "Flags for servers are seen with an API key of the website only, whatever its scopes. " +
-	"The attributes $ip and $country are those of the caller's address; with an API key, those in properties."
+const contextDetail = "Flags with the visibility server require an API key of the website, with any scopes. The " +
+	"attributes $ip and $country come from the caller's IP address; with an API key, from properties."
 
 // Routes is the table of the routes that are got.
 var Routes = []Route{
 	{
-		Path: prefix + "/evaluate", Help: "Evaluates one flag.",
+		Path: prefix + "/evaluate", Help: "Evaluate one flag.",
 		needs: []param{paramKey}, takes: personParams, responses: evaluateResponses, handle: (*Host).evaluate,
-		detail: "A flag that is not there, that is off, or that the caller may not see is answered alike, with the " +
-			"reason " + notFoundReason + ". " + contextDetail,
+		detail: "A flag that does not exist, is off or cannot be accessed by the " +
+			"caller returns the same result, with the reason " + notFoundReason + ". " + contextDetail,
 	},
 	{
-		Path: prefix + "/bulk", Help: "Evaluates flags by a list of their keys, or all active ones.",
+		Path: prefix + "/bulk", Help: "Evaluate a list of flags, or all active flags.",
 		takes: append([]param{paramKeys}, personParams...), responses: bulkResponses, handle: (*Host).bulk,
-		detail: "What would be not found by itself is left out. " + contextDetail,
+		detail: "The response omits flags that do not exist or cannot be accessed by the caller. " + contextDetail,
 	},
 	{
 		Path: prefix + "/definitions", Scope: auth.ScopeManageFlags,
-		Help:      "Tells what flags and segments are made of, for programs that evaluate them.",
-		detail:    "Active or not, but none that is archived. A key of one website is told of that website's own only.",
+		Help: "Get the definitions of flags and segments for local evaluation.",
+		detail: "Returns active and inactive flags, but not archived ones. For a key that is limited to one website, " +
+			"returns only the flags and segments of that website.",
 		responses: definitionsResponses, handle: (*Host).definitions,
 	},
 }

@@ -86,7 +86,7 @@ func (s *streams) enter(websiteID string, addr netip.Addr) (leave func(), err er
 		s.rejectedFrom.Inc()
 		return nil, &apierr.Error{
 			Code: apierr.RateLimited, RetryAfter: streamsWait, Err: errStreams,
-			Message: "Too many streams of this website from this address",
+			Message: "Too many open streams for this website from this IP address",
 			Rate:    &apierr.Rate{Limit: MaxStreamsPerAddr, Reset: time.Now().Add(streamsWait)},
 		}
 	}

@@ -192,7 +192,7 @@ func (r *request) hangUp(rc *fasthttp.RequestCtx) {
 func readError(err error, conn *guardedConn) *apierr.Error {
 	ne, ok := errors.AsType[net.Error](err)
 	if ok && ne.Timeout() || conn != nil && conn.expired {
-		return &apierr.Error{Code: apierr.DeadlineExceeded, Message: "The body did not arrive in time", Err: err}
+		return &apierr.Error{Code: apierr.DeadlineExceeded, Message: "The body did not arrive before the deadline", Err: err}
 	}
 	return apierr.Wrap(apierr.Validation, errors.Join(errBodySyntax, err))
 }

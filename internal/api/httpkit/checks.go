@@ -33,40 +33,41 @@ var Checks = []Check{
 	{
 		"route", Management | Queries | Intake | Flags,
 		[]apierr.Code{apierr.NotFound, apierr.MethodNotAllowed},
-		"The path is a route's, and the method one of its.",
+		"The path is a known route and supports the method.",
 	},
 	{
 		"body", Management | Queries | Intake,
 		[]apierr.Code{apierr.PayloadTooLarge, apierr.Validation, apierr.ServiceUnavailable, apierr.DeadlineExceeded},
-		"The body arrives in time, fits the limit and the memory, and can be decompressed.",
+		"The body arrives in time, is within the limits of size and memory, and can be decompressed.",
 	},
 	{
 		"credentials", Management | Queries | Intake | Flags,
 		[]apierr.Code{apierr.AuthRequired, apierr.Forbidden, apierr.IPNotAuthorized, apierr.ServiceUnavailable},
-		"The credential is one, and is accepted from this address and this page. There is one, unless anybody may call.",
+		"The credential is valid and accepted from this IP address and page. A credential is present unless the route is " +
+			"public.",
 	},
 	{
 		"room", Intake,
 		[]apierr.Code{apierr.ServiceUnavailable},
-		"There is memory for the work, and what waits before it is done in time.",
+		"The process has memory for the request, and its queue is short enough.",
 	},
 	{
 		"limits", Management | Queries | Intake | Flags,
 		[]apierr.Code{apierr.RateLimited, apierr.ServiceUnavailable},
-		"The caller has not used up what may be asked in a window, nor at the same time.",
+		"The caller is within its limits of requests per window and of concurrent requests.",
 	},
 	{
 		"subject", Queries,
 		[]apierr.Code{
 			apierr.AuthRequired, apierr.Forbidden, apierr.AccessDenied, apierr.MissingProjectID, apierr.ServiceUnavailable,
 		},
-		"The caller may ask about what the query string names; without a name there, about what is theirs, " +
-			"unless the body names it.",
+		"The caller can query the subject in the query string. Without one, the caller can query its own organization, " +
+			"unless the body names a subject.",
 	},
 	{
 		"syntax", Management | Queries,
 		[]apierr.Code{apierr.Parse, apierr.Validation, apierr.Compilation},
-		"The body is JSON in UTF-8, and an object where nothing else is taken.",
+		"The body is valid JSON in UTF-8, and an object where the route requires one.",
 	},
 	{
 		"decode", Intake,
@@ -80,31 +81,31 @@ var Checks = []Check{
 			apierr.WebsiteMissingOrganization, apierr.OriginNotAuthorized, apierr.IPNotAuthorized, apierr.MissingProjectID,
 			apierr.Validation, apierr.ServiceUnavailable,
 		},
-		"The caller holds the scope or the role, and reaches what the body names.",
+		"The caller has the required scope or role, and can access the records in the body.",
 	},
 	{
 		"quota", Intake,
 		[]apierr.Code{apierr.QuotaExceeded, apierr.BillingUnavailable},
-		"The organization's plan takes more events.",
+		"The organization's plan allows more events.",
 	},
 	{
 		"screen", Intake, nil,
-		"What the website leaves out is left out in silence.",
+		"Events that the website's settings exclude are dropped without an error.",
 	},
 	{
 		"input", Management | Queries | Flags,
 		[]apierr.Code{apierr.Validation, apierr.Compilation},
-		"The parameters of the query string and the members of the body keep the rules.",
+		"Query parameters and fields of the body have valid values.",
 	},
 	{
 		"coverage", Queries,
 		[]apierr.Code{apierr.AuthRequired, apierr.Forbidden},
-		"Of all that is asked for, the caller may have something.",
+		"The caller can access at least one of the requested query types.",
 	},
 	{
 		"repetition", Management,
 		[]apierr.Code{apierr.Validation, apierr.Conflict, apierr.KeyReused},
-		"The Idempotency-Key, if there is one, fits the call. A call that was made before is answered here.",
+		"The Idempotency-Key, if present, matches the call. If the call was already made, this check returns its response.",
 	},
 	{
 		"operation", Management | Queries | Flags,
@@ -112,12 +113,12 @@ var Checks = []Check{
 			apierr.Validation, apierr.AuthRequired, apierr.Forbidden, apierr.AccessDenied, apierr.NotFound, apierr.Conflict,
 			apierr.RateLimited, apierr.ServiceUnavailable, apierr.DeadlineExceeded,
 		},
-		"What is there lets it be done. The right to a change is asked for again, with the change itself.",
+		"The stored data allows the operation. For a change, the permission is checked again in the same transaction.",
 	},
 	{
 		"records", Intake,
 		[]apierr.Code{apierr.ServiceUnavailable},
-		"The salt of the day can be read, where a visitor is hashed.",
+		"The salt of the day can be read, if a visitor id must be hashed.",
 	},
 	{
 		"publish", Intake,

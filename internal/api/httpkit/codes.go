@@ -48,33 +48,33 @@ func retryable(status int) bool {
 var Codes = []Row{
 	{
 		Code: apierr.Validation, Status: 400, Message: "Invalid request body",
-		Meaning: "The request breaks a rule; the list of problems names each field.",
+		Meaning: "The request is invalid; the list of problems names each field.",
 	},
 	{
 		Code: apierr.WebsiteMissingOrganization, Status: 400, Message: "Website missing organization",
 		Fix:     "Ask an owner of the website to move it to an organization.",
-		Meaning: "The website belongs to no organization, so nothing can be stored for it.",
+		Meaning: "The website belongs to no organization, so its events cannot be stored.",
 	},
 	{
 		Code: apierr.AuthRequired, Status: 401, Message: "Authentication required",
 		Ingestion: "API key or website_id required",
 		Fix:       "Send a valid key in x-api-key or as a Bearer token.",
-		Meaning:   "No credential was sent, or the one sent is malformed, unknown, expired, revoked or rotated away.",
+		Meaning:   "The request has no credential, or the credential is malformed, unknown, expired, revoked or replaced.",
 	},
 	{
 		Code: apierr.QuotaExceeded, Status: 402, Message: "Event quota exceeded",
-		Meaning: "The organization's plan takes no more events in this period.",
+		Meaning: "The organization's plan allows no more events in this period.",
 	},
 	{
 		Code: apierr.Forbidden, Status: 403, Message: "Insufficient permissions",
 		Ingestion: "API key missing track:events scope",
-		Fix:       "Use a key that holds the scope.",
-		Meaning:   "The credential is good and lacks the scope that the call needs.",
+		Fix:       "Use a key with the required scope.",
+		Meaning:   "The credential is valid but lacks the required scope.",
 	},
 	{
 		Code: apierr.AccessDenied, Status: 403, Message: "Access denied",
-		Fix:     "Use a credential that covers this website.",
-		Meaning: "The credential is good and does not reach this resource.",
+		Fix:     "Use a credential with access to this website.",
+		Meaning: "The credential is valid but cannot access this resource.",
 	},
 	{
 		Code: apierr.OriginNotAuthorized, Status: 403, Message: "Origin not authorized",
@@ -83,8 +83,8 @@ var Codes = []Row{
 	},
 	{
 		Code: apierr.IPNotAuthorized, Status: 403, Message: "IP address not authorized",
-		Fix:     "Add the address to the allowed addresses of the website, or of the API key.",
-		Meaning: "The website does not accept events, or the API key no calls, from this address.",
+		Fix:     "Add the address to the allowed addresses of the website or the API key.",
+		Meaning: "The website or the API key does not accept requests from this IP address.",
 	},
 	{
 		Code: apierr.WebsiteNotFound, Status: 404, Message: "Website not found",
@@ -92,70 +92,70 @@ var Codes = []Row{
 	},
 	{
 		Code: apierr.PayloadTooLarge, Status: 413, Message: "Payload too large",
-		Fix:     "Send fewer events at once or smaller properties.",
-		Meaning: "The body, compressed or not, or an event's properties exceed the limit.",
+		Fix:     "Send fewer events in one request, or smaller properties.",
+		Meaning: "The body, compressed or decompressed, or the properties of an event exceed the limit.",
 	},
 	{
 		Code: apierr.RateLimited, Status: 429, Message: "Rate limit exceeded", RetryAfter: time.Second,
-		Meaning: "More requests than the limit allows.",
+		Meaning: "The caller exceeded its rate limit.",
 	},
 	{
 		Code: apierr.Internal, Status: 500, Message: "Internal server error",
-		Meaning: "A fault of the server; its log knows more under the request id.",
+		Meaning: "The server failed. Its log has details under the request id.",
 	},
 	{
 		Code: apierr.BillingUnavailable, Status: 503, Message: "Billing check unavailable", RetryAfter: 5 * time.Second,
-		Meaning: "Whether the plan takes more events could not be found out.",
+		Meaning: "The event quota of the plan could not be checked.",
 	},
 	{
 		Code: apierr.ServiceUnavailable, Status: 503, Message: "Service temporarily unavailable", RetryAfter: 5 * time.Second,
-		Meaning: "The server is overloaded, or a credential could not be looked up.",
+		Meaning: "The server is overloaded, or a credential could not be checked.",
 	},
 	{
 		Code: apierr.DeliveryUnavailable, Status: 503, Message: "Event delivery temporarily unavailable",
 		RetryAfter: 2 * time.Second,
-		Fix:        "Send the same events again with the same eventId; what was stored already counts once.",
-		Meaning:    "Not every event was confirmed in time; some may have been stored.",
+		Fix:        "Send the same events again with the same eventId; stored events are not counted twice.",
+		Meaning:    "Not every event was acknowledged in time; some may have been stored.",
 	},
 	{
 		Code: apierr.Parse, Status: 400, Message: "Request body is not valid JSON",
-		Meaning: "The body cannot be read as JSON.",
+		Meaning: "The body is not valid JSON.",
 	},
 	{
 		Code: apierr.MissingProjectID, Status: 400, Message: "website_id is required",
-		Fix:     "Name the subject in the query string.",
-		Meaning: "The request names nothing to query.",
+		Fix:     "Add website_id, link_id or organization_id to the query string.",
+		Meaning: "The request has no subject to query.",
 	},
 	{
-		Code: apierr.Compilation, Status: 400, Message: "The query does not compile",
-		Meaning: "The query to be compiled breaks a rule; the list of problems names each field.",
+		Code: apierr.Compilation, Status: 400, Message: "The query cannot be compiled",
+		Meaning: "The query to compile is invalid; the list of problems names each field.",
 	},
 	{
 		Code: apierr.NotFound, Status: 404, Message: "Not found",
-		Meaning: "No such route or resource.",
+		Meaning: "The route or resource does not exist.",
 	},
 	{
 		Code: apierr.Gone, Status: 410, Message: "This link has expired",
-		Meaning: "The short link is over: its time has passed, or it was opened as often as it may be.",
+		Meaning: "The short link has expired or reached its limit of visitors.",
 	},
 	{
-		Code: apierr.Conflict, Status: 409, Message: "The record has changed in the meantime",
-		Fix: "Read the record again and repeat the change on what it is now.",
-		Meaning: "The change does not fit what is stored: a name that is taken, a version that is past, a key that is " +
-			"revoked, the same call still running.",
+		Code: apierr.Conflict, Status: 409, Message: "The record has changed since it was read",
+		Fix: "Read the record again and repeat the change on its current version.",
+		Meaning: "The change conflicts with stored data: the name is taken, the version is outdated, the key is revoked, " +
+			"or the same call is still running.",
 	},
 	{
-		Code: apierr.KeyReused, Status: 422, Message: "This Idempotency-Key was used for another request",
-		Fix:     "Use a fresh Idempotency-Key for each new request.",
+		Code: apierr.KeyReused, Status: 422, Message: "This Idempotency-Key was already used for another request",
+		Fix:     "Use a new Idempotency-Key for each new request.",
 		Meaning: "The Idempotency-Key belongs to a call of another operation or with another body.",
 	},
 	{
 		Code: apierr.MethodNotAllowed, Status: 405, Message: "Method not allowed",
-		Meaning: "The route exists with another method.",
+		Meaning: "The route does not support the method.",
 	},
 	{
 		Code: apierr.DeadlineExceeded, Status: 503, Message: "The request took too long", RetryAfter: time.Second,
-		Meaning: "The request, or its answer, was not complete within the host's deadline.",
+		Meaning: "The request was not complete before the host's deadline.",
 	},
 }
 

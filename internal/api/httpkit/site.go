@@ -97,7 +97,7 @@ func (s *Site) CheckOrigin(c *fiber.Ctx) error {
 			return nil
 		}
 	}
-	return &apierr.Error{Code: apierr.Forbidden, Message: "Pages of this origin may not call with a session"}
+	return &apierr.Error{Code: apierr.Forbidden, Message: "Pages of this origin cannot use a session"}
 }
 
 // own reports whether an origin is the host's or one that the operator named.

@@ -55,8 +55,8 @@ var (
 	// errCut ends a stream whose host stops.
 	errCut = errors.New("the host stops")
 	// errGone ends a stream whose client is gone.
-	errGone = errors.New("the client is gone")
-	errHTTP = &apierr.Error{Code: apierr.Validation, Message: "This answer is streamed, which needs HTTP/1.1"}
+	errGone = errors.New("the client disconnected")
+	errHTTP = &apierr.Error{Code: apierr.Validation, Message: "This response is streamed, which requires HTTP/1.1"}
 )
 
 // SendStream answers with a stream. It returns when the first bytes are on their

@@ -391,7 +391,7 @@ func TestAStreamNeedsHTTP11(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := io.ReadAll(conn)
-	if err != nil || !strings.Contains(string(text), "needs HTTP/1.1") {
+	if err != nil || !strings.Contains(string(text), "requires HTTP/1.1") {
 		t.Errorf("%q, %v", text, err)
 	}
 	<-done

@@ -43,8 +43,8 @@ func Describe(server string, headers []string) ([]byte, error) {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Millrace, the ingestion host", "version": buildinfo.Version(),
-			"description": "Where events are sent. JSON is read under any content type, and may be compressed with gzip, br " +
-				"or zstd.",
+			"description": "Host that receives events. Accepts JSON with any content type, optionally compressed with gzip, " +
+				"br or zstd.",
 		},
 		"paths": paths,
 		"components": object{
@@ -56,12 +56,12 @@ func Describe(server string, headers []string) ([]byte, error) {
 					"name":        "x-api-key",
 					"description": "An API key with the scope " + string(auth.ScopeTrackEvents) + ".",
 				},
-				"bearer": object{"type": "http", "scheme": "bearer", "description": "The same key."},
+				"bearer": object{"type": "http", "scheme": "bearer", "description": "The same key as a bearer token."},
 				"client": object{
 					"type":        "apiKey",
 					"in":          "query",
 					"name":        "website_id",
-					"description": "The public client id of a website; client_id is another name for it.",
+					"description": "Public client id of a website; client_id is an alias.",
 				},
 			},
 		},
@@ -92,7 +92,8 @@ func operation(r *Route, headers []string) object {
 		parameters = append(parameters,
 			object{"name": "hash", "in": "path", "required": true, "schema": object{"type": "string"}})
 	}
-	responses := object{"default": responseOf("Rejected; `code` says why.", fiber.MIMEApplicationJSON,
+	responses := object{"default": responseOf("The request was rejected; `code` has the "+
+		"reason.", fiber.MIMEApplicationJSON,
 		object{"$ref": "#/components/schemas/Error"})}
 	for status, a := range r.Responses {
 		responses[status] = a.describe()
@@ -106,7 +107,8 @@ func operation(r *Route, headers []string) object {
 				"required": true, "content": object{fiber.MIMEApplicationJSON: object{"schema": bodySchema(r.In)}},
 			}
 			responses["204"] = object{
-				"description": "A bot's events, or such as the website excludes: they are not stored. Only without an API key.",
+				"description": "The events were dropped: the sender is a bot, or the website's settings exclude them. Only " +
+					"without an API key.",
 			}
 			describeRejections(responses, func(httpkit.Row) bool { return true })
 		} else {
@@ -127,16 +129,17 @@ func clientParameters(headers []string) []object {
 			"name":        "website_id",
 			"in":          "query",
 			"schema":      text,
-			"description": "The website: by client id, or with a key also by id.",
+			"description": "Client id of the website, or with a key also its id.",
 		},
-		{"name": "client_id", "in": "query", "schema": text, "description": "The same, where website_id is not there."},
+		{"name": "client_id", "in": "query", "schema": text, "description": "Alias of website_id, used if website_id is " +
+			"absent."},
 	}
 	for _, name := range headers {
 		all = append(all, object{
 			"name":        name,
 			"in":          "header",
 			"schema":      text,
-			"description": "The client id, where neither the query nor the body says it.",
+			"description": "Client id, used if neither the query string nor the body has one.",
 		})
 	}
 	return all
@@ -166,14 +169,15 @@ func describeRejections(responses object, are func(httpkit.Row) bool) {
 			continue
 		}
 		response := responseOf(says, fiber.MIMEApplicationJSON, object{"$ref": "#/components/schemas/Error"})
-		with := object{"X-Request-Id": object{"schema": text, "description": "Names the request in the host's log."}}
+		with := object{"X-Request-Id": object{"schema": text, "description": "Id of the request in the host's log."}}
 		if row.RetryAfter > 0 {
 			with[fiber.HeaderRetryAfter] = object{"schema": whole, "description": "Seconds to wait."}
 		}
 		if row.Status == fiber.StatusTooManyRequests {
-			with["X-RateLimit-Limit"] = object{"schema": whole, "description": "Requests within the window."}
-			with["X-RateLimit-Remaining"] = object{"schema": whole, "description": "How many of them are left."}
-			with["X-RateLimit-Reset"] = object{"schema": whole, "description": "When there is room again, in Unix milliseconds."}
+			with["X-RateLimit-Limit"] = object{"schema": whole, "description": "Requests allowed in the window."}
+			with["X-RateLimit-Remaining"] = object{"schema": whole, "description": "Requests left in the window."}
+			with["X-RateLimit-Reset"] = object{"schema": whole, "description": "Time at which the window has room again, in " +
+				"Unix milliseconds."}
 		}
 		response["headers"] = with
 		responses[status] = response
@@ -186,8 +190,8 @@ func pixelTopics() string {
 	for _, t := range PixelTypes {
 		all = append(all, "`"+t.Name+"` to "+t.Topic)
 	}
-	return "By their `type`, events go to different topics: " + strings.Join(all, ", ") +
-		". Without it they are those of `" + PixelTypes[0].Name +
+	return "The `type` of an event selects its topic: " + strings.Join(all, ", ") +
+		". The default type is `" + PixelTypes[0].Name +
 		"`. A parameter without a value counts as absent, unless its field is required."
 }
 
@@ -202,7 +206,7 @@ func pixelParameters() []object {
 		"name":        "type",
 		"in":          "query",
 		"schema":      object{"enum": types},
-		"description": "What the event is; " + types[0] + " without it.",
+		"description": "Type of the event; " + types[0] + " if absent.",
 	}}
 	known := map[string]bool{"type": true}
 	for _, t := range PixelTypes {

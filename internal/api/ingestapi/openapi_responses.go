@@ -37,13 +37,13 @@ func jsonResponse(members object) map[string]*Response {
 	}
 	slices.Sort(names)
 	return map[string]*Response{
-		"200": {"Done.", fiber.MIMEApplicationJSON, object{"type": "object", "required": names, "properties": members}},
+		"200": {"Success.", fiber.MIMEApplicationJSON, object{"type": "object", "required": names, "properties": members}},
 	}
 }
 
 // plainResponse is a response of 200 that is no JSON.
 func plainResponse(media string) map[string]*Response {
-	return map[string]*Response{"200": {"Done.", media, nil}}
+	return map[string]*Response{"200": {"Success.", media, nil}}
 }
 
 // The responses of the routes.
@@ -64,12 +64,12 @@ var (
 		},
 	}
 	statusResponses = map[string]*Response{
-		"200": {"All services answer.", fiber.MIMEApplicationJSON, statusSchema},
-		"503": {"One does not.", fiber.MIMEApplicationJSON, statusSchema},
+		"200": {"All services are available.", fiber.MIMEApplicationJSON, statusSchema},
+		"503": {"A service is unavailable.", fiber.MIMEApplicationJSON, statusSchema},
 	}
 	scriptResponses = map[string]*Response{
-		"200": {"Done.", "text/javascript", nil},
-		"304": {"The script is the one that If-None-Match names.", "", nil},
+		"200": {"Success.", "text/javascript", nil},
+		"304": {"The script has not changed: If-None-Match has its ETag.", "", nil},
 	}
 	batchSchema = jsonResponse(object{
 		"status": object{"enum": []string{"success", "partial", "error"}}, "batch": object{"const": true},
@@ -91,7 +91,7 @@ func countResponse(kind string) map[string]*Response {
 	return jsonResponse(object{
 		"status": success,
 		"type":   object{"const": kind},
-		"count":  object{"type": "integer", "description": "Events taken, duplicates among them."},
+		"count":  object{"type": "integer", "description": "Number of accepted events, including duplicates."},
 	})
 }
 

@@ -74,56 +74,56 @@ type Route struct {
 
 // Routes is the table of the host's routes.
 var Routes = []Route{
-	taking("/track", ingest.Track, record.TopicEvents, "Takes one event or an array of events.",
+	taking("/track", ingest.Track, record.TopicEvents, "Send one event or an array of events.",
 		countResponse("custom_event"), counted("custom_event")),
-	taking("/identify", ingest.Identify, record.TopicIdentities, "Says who a visitor is.",
+	taking("/identify", ingest.Identify, record.TopicIdentities, "Identify a visitor.",
 		typeResponse("identify"), typed("identify")),
-	taking("/vitals", ingest.Vitals, record.TopicVitals, "Takes an array of measurements of pages.",
+	taking("/vitals", ingest.Vitals, record.TopicVitals, "Send an array of web vitals.",
 		countResponse("web_vitals"), counted("web_vitals")),
-	taking("/errors", ingest.Errors, record.TopicErrors, "Takes an array of errors in pages' scripts.",
+	taking("/errors", ingest.Errors, record.TopicErrors, "Send an array of script errors.",
 		countResponse("error"), counted("error")),
-	taking("/engagement", ingest.Engagement, record.TopicEvents, "Takes an array of what visitors did on pages.",
+	taking("/engagement", ingest.Engagement, record.TopicEvents, "Send an array of engagement records.",
 		countResponse("engagement"), counted("engagement")),
-	taking("/", ingest.Page, record.TopicEvents, "Takes one event of a page.",
+	taking("/", ingest.Page, record.TopicEvents, "Send one page event.",
 		typeResponse("track", "outgoing_link"), typed("")),
-	taking("/batch", ingest.Batch, record.TopicEvents, "Takes an array of events of pages, and answers for each.",
+	taking("/batch", ingest.Batch, record.TopicEvents, "Send an array of page events and get a result for each.",
 		batchSchema, itemised),
 	{
 		Method: fiber.MethodGet, Path: "/px.jpg", In: ingest.PixelPage, Topic: record.TopicEvents,
 		Responses: plainResponse("image/gif"),
-		Help:      "Takes one event in the query and answers with an image.", handle: (*handlers).pixel,
+		Help:      "Send one event in the query string and get an image.", handle: (*handlers).pixel,
 	},
 	{
-		Method: fiber.MethodGet, Path: "/health", Responses: okResponse, Help: "Answers as long as the process serves.",
+		Method: fiber.MethodGet, Path: "/health", Responses: okResponse, Help: "Check that the process is running.",
 		handle: (*handlers).health,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/health/status", Responses: statusResponses,
-		Help: "Says how the services are that the host depends on.", handle: (*handlers).healthStatus,
+		Help: "Get the status of the services that the host depends on.", handle: (*handlers).healthStatus,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/openapi.json", Responses: plainResponse(fiber.MIMEApplicationJSON),
-		Help: "Describes the host, as OpenAPI 3.1.", handle: (*handlers).openAPI,
+		Help: "Get the OpenAPI 3.1 document of the host.", handle: (*handlers).openAPI,
 	},
 	{
 		Method: fiber.MethodGet, Path: httpkit.ResourceMetadataPath, Responses: plainResponse(fiber.MIMEApplicationJSON),
-		Help: "Says which credentials the host takes, as RFC 9728 has it.", handle: (*handlers).resourceMetadata,
+		Help: "Get the accepted credentials, as in RFC 9728.", handle: (*handlers).resourceMetadata,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/tracker.js", Responses: scriptResponses,
-		Help: "The script for websites, by a name that stays.", handle: (*handlers).script,
+		Help: "Get the tracker of the running release.", handle: (*handlers).script,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/tracker.:hash.js", Responses: scriptResponses,
-		Help: "One version of the script, for ever.", handle: (*handlers).script,
+		Help: "Get one version of the tracker.", handle: (*handlers).script,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/tracker-extra.js", Responses: scriptResponses,
-		Help: "What the script loads to measure web vitals.", handle: (*handlers).script,
+		Help: "Get the script with which the tracker measures web vitals.", handle: (*handlers).script,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/tracker-extra.:hash.js", Responses: scriptResponses,
-		Help: "One version of it, for ever.", handle: (*handlers).script,
+		Help: "Get one version of that script.", handle: (*handlers).script,
 	},
 }
 

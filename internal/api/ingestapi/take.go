@@ -156,7 +156,7 @@ func itemised(c *fiber.Ctx, r ingest.Result) error {
 	}
 	body, err := json.Marshal(a)
 	if err != nil {
-		return fmt.Errorf("writing what became of a batch: %w", err)
+		return fmt.Errorf("encoding the results of a batch: %w", err)
 	}
 	return respond(c, body)
 }

@@ -104,7 +104,7 @@ func typed(c *fiber.Ctx) ([]byte, error) {
 	if !bytes.EqualFold(bytes.TrimSpace(kind), []byte(fiber.MIMEApplicationForm)) {
 		return nil, &apierr.Error{
 			Code:    apierr.Validation,
-			Message: "Send the password as a form does, application/x-www-form-urlencoded",
+			Message: "Send the password as application/x-www-form-urlencoded",
 			Err:     errNoForm,
 		}
 	}
@@ -133,7 +133,7 @@ func (*handlers) redirected(rc *fasthttp.RequestCtx, v *redirect.Visit) error {
 // askPassword shows the form; a program that reads no pages is told what is missing.
 func (*handlers) askPassword(rc *fasthttp.RequestCtx, _ *redirect.Visit) error {
 	if wantsJSON(&rc.Request.Header) {
-		return &apierr.Error{Code: apierr.Forbidden, Message: "This link needs a password"}
+		return &apierr.Error{Code: apierr.Forbidden, Message: "This link requires a password"}
 	}
 	return form.send(rc)
 }

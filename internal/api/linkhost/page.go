@@ -93,15 +93,15 @@ var pages = template.Must(template.New("page").Parse(`<!doctype html>
 
 // The pages of rejections, by code.
 var (
-	form     = page{Title: "This link is protected", Text: "It opens with a password.", Form: true}
+	form     = page{Title: "This link is protected", Text: "Enter the password to open the link.", Form: true}
 	failed   = page{Title: "Something went wrong", Text: "The link could not be opened. Please try again later."}
 	rejected = map[apierr.Code]page{
 		apierr.NotFound:    {Title: "Link not found", Text: "There is no link at this address."},
-		apierr.Gone:        {Title: "Link expired", Text: "This link does not lead anywhere any more."},
+		apierr.Gone:        {Title: "Link expired", Text: "This link is no longer active."},
 		apierr.Forbidden:   {Title: form.Title, Text: form.Text, Form: true, Wrong: true},
 		apierr.RateLimited: {Title: "Too many attempts", Text: "Please wait a minute and try again."},
 		apierr.ServiceUnavailable: {
-			Title: "Not available now", Text: "The link could not be looked up. Please try again in a few seconds.",
+			Title: "Not available now", Text: "The link could not be opened. Please try again in a few seconds.",
 		},
 		apierr.MethodNotAllowed: {Title: "Not possible", Text: "A link can only be opened."},
 	}

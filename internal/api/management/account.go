@@ -15,33 +15,32 @@ type Accounts struct{ Service *session.Service }
 // Resource returns the rows.
 func (a *Accounts) Resource() rpc.Resource {
 	return rpc.Resource{
-		Name: "account", Summary: "One's own account.",
+		Name: "account", Summary: "Your own account.",
 		Failures: accountFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "sendVerification", Summary: "Have the token mailed that verifies one's address",
+				Name: "sendVerification", Summary: "Request a token that verifies your e-mail address",
 				Class: auth.Account, Limit: ratelimit.SignIn, Audit: "user.emailVerificationRequested",
-				Detail: "The token is good for 24 hours, for account/verifyEmail; three are mailed at once, and one " +
-					"more every 20 minutes. An address that is verified is answered 409. Where the installation " +
-					"sends no mail the answer is 403: nothing needs a verified address there.",
+				Detail: "Sends a token for account/verifyEmail to your e-mail address. The token is valid for 24 hours. Three " +
+					"mails can be sent at once, and one more every 20 minutes. Returns 409 if the address is already verified. " +
+					"Returns 403 if the installation sends no e-mail; no operation requires a verified address there.",
 			}, a.sendVerification),
 			rpc.Op(rpc.Spec{
-				Name: "verifyEmail", Summary: "Verify one's address with a mailed token",
+				Name: "verifyEmail", Summary: "Verify your e-mail address with a mailed token",
 				Class: auth.Account, Limit: ratelimit.SignIn, Audit: "user.emailVerified",
-				Detail: "The token has to be one that was mailed for the person who is signed in. Only who has a " +
-					"verified address may have invitations mailed. The first account of an installation, those that " +
-					"the operator makes and those by a mailed invitation are verified from the beginning; setting a " +
-					"new password with a mailed token verifies an address too.",
+				Detail: "The token must have been mailed for the signed-in user. Only users with a verified address can have " +
+					"invitations mailed. The first account of an installation, accounts that the operator creates and accounts " +
+					"created with a mailed invitation are verified from the start. Setting a new password with a mailed token also " +
+					"verifies the address.",
 			}, a.verifyEmail),
 			rpc.Op(rpc.Spec{
-				Name: "delete", Summary: "Delete one's own account",
+				Name: "delete", Summary: "Delete your own account",
 				Class: auth.Account, Limit: ratelimit.SignIn, Audit: "user.deleted",
-				Detail: "It ends the person's sessions, their places and the invitations that they made, and " +
-					"organizations of which they are the only member and that have no website. The answer is 409, " +
-					"and names them, while they are the only owner of organizations with other members or websites. " +
-					"API keys belong to their organization: those that the person made stay, with their id as " +
-					"createdBy, and are for its admins to revoke. The audit keeps its entries. A wrong password " +
-					"counts as a failed sign-in of this client.",
+				Detail: "Ends the user's sessions, memberships and the invitations that they sent. Also deletes organizations " +
+					"whose only member is the user and that have no website. Returns 409 with the names of the organizations if the " +
+					"user is the only owner of organizations with other members or websites. API keys belong to their organization: " +
+					"the keys that the user created remain, with the user's id as createdBy, until an admin revokes them. Audit " +
+					"entries remain. A wrong password counts as a failed sign-in of this client.",
 			}, a.delete),
 		},
 	}
@@ -65,7 +64,7 @@ func (a *Accounts) verifyEmail(ctx context.Context, call *rpc.Call, in *verifyIn
 }
 
 type deleteAccountInput struct {
-	Password string `json:"password" minLength:"1" maxLength:"1024" doc:"The account's present password."`
+	Password string `json:"password" minLength:"1" maxLength:"1024" doc:"The account's current password."`
 }
 
 func (a *Accounts) delete(ctx context.Context, call *rpc.Call, in *deleteAccountInput) (*rpc.Empty, error) {

@@ -28,44 +28,48 @@ type APIKeys struct {
 // Resource returns the rows.
 func (s *APIKeys) Resource() rpc.Resource {
 	return rpc.Resource{
-		Name: "apiKeys", Summary: "The keys with which programs call. Only people manage them: owners and admins, signed in.",
+		Name: "apiKeys", Summary: "API keys for programs. Only owners and admins who are signed in can manage them.",
 		Failures: []rpc.Failure{
 			{Err: apikey.ErrNotFound, Code: apierr.NotFound, Message: "API key not found"},
-			{Err: apikey.ErrRevoked, Code: apierr.Conflict, Message: "The API key is revoked, which is final"},
-			{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "The API key has changed in the meantime"},
+			{Err: apikey.ErrRevoked, Code: apierr.Conflict, Message: "The API key is revoked and cannot be changed"},
+			{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "The API key has changed since it was read"},
 			{Err: website.ErrNotFound, Code: apierr.NotFound, Message: "Website not found"},
 			{Err: org.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
 		},
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "create", Summary: "Make an API key", Class: auth.ManageKeys, Creates: true, Audit: "apikey.created",
-				Detail: "The answer holds the secret, which can be read nowhere else and never again.",
+				Name: "create", Summary: "Create an API key", Class: auth.ManageKeys, Creates: true, Audit: "apikey.created",
+				Detail: "Returns the secret. The secret is shown only once and cannot be retrieved later.",
 			}, s.create),
 			rpc.Op(rpc.Spec{
 				Name:    "list",
 				Summary: "List API keys",
 				Class:   auth.ManageKeys,
-				Detail:  "Revoked and expired ones among them, deleted ones not.",
+				Detail:  "Includes revoked and expired keys, but not deleted ones.",
 			}, s.list),
 			rpc.Op(
-				rpc.Spec{Name: "get", Summary: "Read an API key", Class: auth.ManageKeys, Detail: "All but its secret."}, s.get),
+				rpc.Spec{
+					Name: "get", Summary: "Get an API key", Class: auth.ManageKeys,
+					Detail: "Returns the key without its secret.",
+				}, s.get),
 			rpc.Op(rpc.Spec{
-				Name: "update", Summary: "Change an API key", Class: auth.ManageKeys, Audit: "apikey.updated",
-				Detail: "What is absent stays as it is; lists are replaced whole. To which website a key is limited cannot be " +
-					"changed: make another key.",
+				Name: "update", Summary: "Update an API key", Class: auth.ManageKeys, Audit: "apikey.updated",
+				Detail: "Absent fields keep their values; lists are replaced as a whole. The website that a key is limited to " +
+					"cannot be changed: create another key instead.",
 			}, s.update),
 			rpc.Op(rpc.Spec{
-				Name: "rotate", Summary: "Give an API key a new secret", Class: auth.ManageKeys, Audit: "apikey.rotated",
-				Detail: "The answer holds the new secret. The old one dies at once, or after a grace period; the one before it " +
-					"dies in any case.",
+				Name: "rotate", Summary: "Rotate the secret of an API key", Class: auth.ManageKeys, Audit: "apikey.rotated",
+				Detail: "Returns the new secret. The old secret stops working at once, or after a grace period. A secret from " +
+					"before that stops working at once in any case.",
 			}, s.rotate),
 			rpc.Op(rpc.Spec{
 				Name: "revoke", Summary: "Revoke an API key", Class: auth.ManageKeys, Audit: "apikey.revoked",
-				Detail: "It is refused everywhere within a second, for good.",
+				Detail: "Every process rejects the key within a second. This cannot be undone.",
 			}, s.revoke),
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Delete an API key", Class: auth.ManageKeys, Audit: "apikey.deleted",
-				Detail: "It is refused everywhere within a second and leaves the lists; the audit keeps what it was.",
+				Detail: "Every process rejects the key within a second, and lists no longer include it. The audit keeps its " +
+					"entries.",
 			}, s.delete),
 		},
 	}
@@ -86,25 +90,25 @@ type KeyChange struct {
 type keyCreate struct {
 	rpc.InOrganization
 
-	Name           string              `json:"name" minLength:"1" maxLength:"100" doc:"What the key is called."`
-	Scopes         []string            `json:"scopes" minItems:"1" maxItems:"50" maxLength:"64" doc:"What the key may do; see the table of scopes." example:"[\"track:events\"]"`
-	Access         keyAccess           `json:"access,omitzero" doc:"Which websites the key reaches; all of the organization when absent."`
-	ExpiresAt      rpc.Patch[rpc.Time] `json:"expiresAt,omitzero" nullable:"true" doc:"When the key ends; null for never."`
-	RateLimit      rateLimit           `json:"rateLimit,omitzero" doc:"A limit of the key's own over all endpoints, besides theirs."`
-	IPAllow        []string            `json:"ipAllow,omitempty" maxItems:"100" maxLength:"64" doc:"The only addresses and CIDR ranges from which the key is accepted. Empty for all."`
-	IdleExpiryDays rpc.Patch[int]      `json:"idleExpiryDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"After how many days without use the key ends; null for never."`
+	Name           string              `json:"name" minLength:"1" maxLength:"100" doc:"Name of the key."`
+	Scopes         []string            `json:"scopes" minItems:"1" maxItems:"50" maxLength:"64" doc:"Scopes of the key; see the table of scopes." example:"[\"track:events\"]"`
+	Access         keyAccess           `json:"access,omitzero" doc:"Websites that the key can access; all websites of the organization if absent."`
+	ExpiresAt      rpc.Patch[rpc.Time] `json:"expiresAt,omitzero" nullable:"true" doc:"Time at which the key expires; null for never."`
+	RateLimit      rateLimit           `json:"rateLimit,omitzero" doc:"Rate limit of the key over all endpoints, in addition to the limits of the endpoints."`
+	IPAllow        []string            `json:"ipAllow,omitempty" maxItems:"100" maxLength:"64" doc:"IP addresses and CIDR ranges from which the key is accepted. Empty allows all."`
+	IdleExpiryDays rpc.Patch[int]      `json:"idleExpiryDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"Days without use after which the key expires; null for never."`
 	Tags           []string            `json:"tags,omitempty" maxItems:"20" maxLength:"50"`
 }
 
 type keyAccess struct {
 	Type      string `json:"type" enum:"global,website"`
-	WebsiteID string `json:"websiteId,omitempty" maxLength:"128" doc:"The website's id or client id; for the type website."`
+	WebsiteID string `json:"websiteId,omitempty" maxLength:"128" doc:"Id or client id of the website. Only for the type website."`
 }
 
 type rateLimit struct {
 	Enabled       bool `json:"enabled"`
-	Limit         int  `json:"limit,omitempty" minimum:"1" maximum:"100000" doc:"Requests in a window; 300 when absent."`
-	WindowSeconds int  `json:"windowSeconds,omitempty" minimum:"1" maximum:"3600" doc:"60 when absent."`
+	Limit         int  `json:"limit,omitempty" minimum:"1" maximum:"100000" doc:"Requests in a window; 300 if absent."`
+	WindowSeconds int  `json:"windowSeconds,omitempty" minimum:"1" maximum:"3600" doc:"Length of the window; 60 if absent."`
 }
 
 func (r rateLimit) domain() apikey.RateLimit {
@@ -114,12 +118,12 @@ func (r rateLimit) domain() apikey.RateLimit {
 type keyUpdate struct {
 	KeyChange
 
-	Name           rpc.Patch[string]    `json:"name,omitzero" minLength:"1" maxLength:"100" doc:"What the key is called."`
-	Scopes         rpc.Patch[[]string]  `json:"scopes,omitzero" minItems:"1" maxItems:"50" maxLength:"64" doc:"What the key may do; see the table of scopes."`
-	ExpiresAt      rpc.Patch[rpc.Time]  `json:"expiresAt,omitzero" nullable:"true" doc:"When the key ends; null for never."`
-	RateLimit      rpc.Patch[rateLimit] `json:"rateLimit,omitzero" doc:"A limit of the key's own over all endpoints, besides theirs; figures that are absent stay."`
-	IPAllow        rpc.Patch[[]string]  `json:"ipAllow,omitzero" maxItems:"100" maxLength:"64" doc:"The only addresses and CIDR ranges from which the key is accepted. Empty for all."`
-	IdleExpiryDays rpc.Patch[int]       `json:"idleExpiryDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"After how many days without use the key ends; null for never."`
+	Name           rpc.Patch[string]    `json:"name,omitzero" minLength:"1" maxLength:"100" doc:"Name of the key."`
+	Scopes         rpc.Patch[[]string]  `json:"scopes,omitzero" minItems:"1" maxItems:"50" maxLength:"64" doc:"Scopes of the key; see the table of scopes."`
+	ExpiresAt      rpc.Patch[rpc.Time]  `json:"expiresAt,omitzero" nullable:"true" doc:"Time at which the key expires; null for never."`
+	RateLimit      rpc.Patch[rateLimit] `json:"rateLimit,omitzero" doc:"Rate limit of the key over all endpoints, in addition to the limits of the endpoints. Absent members keep their values."`
+	IPAllow        rpc.Patch[[]string]  `json:"ipAllow,omitzero" maxItems:"100" maxLength:"64" doc:"IP addresses and CIDR ranges from which the key is accepted. Empty allows all."`
+	IdleExpiryDays rpc.Patch[int]       `json:"idleExpiryDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"Days without use after which the key expires; null for never."`
 	Tags           rpc.Patch[[]string]  `json:"tags,omitzero" maxItems:"20" maxLength:"50"`
 }
 
@@ -139,28 +143,28 @@ type keyList struct {
 	rpc.InOrganization
 	rpc.Page
 
-	Search    string `json:"search,omitempty" minLength:"1" maxLength:"100" doc:"A part of the name, whatever its case, or what the secret begins with."`
+	Search    string `json:"search,omitempty" minLength:"1" maxLength:"100" doc:"Substring of the name in any case, or the first characters of the secret."`
 	Status    string `json:"status,omitempty" enum:"active,revoked,expired"`
 	Tag       string `json:"tag,omitempty" minLength:"1" maxLength:"50"`
-	WebsiteID string `json:"websiteId,omitempty" minLength:"1" maxLength:"128" doc:"Only keys that are limited to this website, by its id or client id; a deleted one by its id."`
-	CreatedBy string `json:"createdBy,omitempty" minLength:"1" maxLength:"64" doc:"Only keys that the person with this id made, also after they have left."`
-	Sort      string `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"The order: latest first, or oldest first."`
+	WebsiteID string `json:"websiteId,omitempty" minLength:"1" maxLength:"128" doc:"Only keys that are limited to this website, by its id or client id. A deleted website is found by its id only."`
+	CreatedBy string `json:"createdBy,omitempty" minLength:"1" maxLength:"64" doc:"Only keys that the user with this id created, even after the user has left."`
+	Sort      string `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"Sort order; -createdAt lists the newest first."`
 }
 
 type keyRotate struct {
 	KeyChange
 
-	GracePeriodSeconds int `json:"gracePeriodSeconds,omitempty" minimum:"0" maximum:"86400" doc:"For how long the old secret is still accepted."`
+	GracePeriodSeconds int `json:"gracePeriodSeconds,omitempty" minimum:"0" maximum:"86400" doc:"Seconds for which the old secret is still accepted."`
 }
 
 // KeyBody is a key as the wire has it, without its secret.
 type KeyBody struct {
 	ID             string        `json:"id"`
 	OrganizationID string        `json:"organizationId"`
-	Version        int64         `json:"version" doc:"One more with every change."`
+	Version        int64         `json:"version" doc:"Number that increases with every change."`
 	Name           string        `json:"name"`
-	Prefix         string        `json:"prefix" doc:"What the secret begins with, before the underscore."`
-	Start          string        `json:"start" doc:"The first characters after the underscore."`
+	Prefix         string        `json:"prefix" doc:"Prefix of the secret, before the underscore."`
+	Start          string        `json:"start" doc:"First characters of the secret, after the underscore."`
 	Scopes         []string      `json:"scopes"`
 	Access         keyAccess     `json:"access"`
 	Status         string        `json:"status" enum:"active,revoked,expired"`
@@ -169,13 +173,13 @@ type KeyBody struct {
 	IdleExpiryDays *int          `json:"idleExpiryDays" nullable:"true"`
 	Tags           []string      `json:"tags"`
 	ExpiresAt      *rpc.Time     `json:"expiresAt" nullable:"true"`
-	LastUsedAt     *rpc.Time     `json:"lastUsedAt" nullable:"true" doc:"Exact to the minute, and known a minute late."`
+	LastUsedAt     *rpc.Time     `json:"lastUsedAt" nullable:"true" doc:"Accurate to the minute, and up to a minute late."`
 	RotatedAt      *rpc.Time     `json:"rotatedAt" nullable:"true"`
-	OldSecretUntil *rpc.Time     `json:"oldSecretUntil" nullable:"true" doc:"Until when the secret before the last rotation is accepted."`
+	OldSecretUntil *rpc.Time     `json:"oldSecretUntil" nullable:"true" doc:"Time until which the secret before the last rotation is accepted."`
 	RevokedAt      *rpc.Time     `json:"revokedAt" nullable:"true"`
 	CreatedAt      *rpc.Time     `json:"createdAt"`
 	UpdatedAt      *rpc.Time     `json:"updatedAt"`
-	CreatedBy      *string       `json:"createdBy" nullable:"true" doc:"The id of who made the key; null for the operator's command."`
+	CreatedBy      *string       `json:"createdBy" nullable:"true" doc:"Id of the user who created the key; null for the operator's command."`
 }
 
 type rateLimitBody struct {
@@ -188,7 +192,7 @@ type rateLimitBody struct {
 type SecretKeyBody struct {
 	KeyBody
 
-	Secret string `json:"secret" doc:"The secret, which is shown only now."`
+	Secret string `json:"secret" doc:"The secret. It is shown only once."`
 }
 
 // NewKeyBody returns a key as the wire has it.
@@ -256,9 +260,10 @@ func (s *APIKeys) create(ctx context.Context, call *rpc.Call, in *keyCreate) (*S
 func (s *APIKeys) website(ctx context.Context, call *rpc.Call, access keyAccess) (string, error) {
 	switch {
 	case access.Type == "website" && access.WebsiteID == "":
-		return "", apierr.Invalid("access.websiteId", "required", "access.websiteId is required where access.type is website")
+		return "", apierr.Invalid("access.websiteId", "required", "access.websiteId is required if access.type is website")
 	case access.Type != "website" && access.WebsiteID != "":
-		return "", apierr.Invalid("access.websiteId", "not_allowed", "access.websiteId needs access.type to be website")
+		return "", apierr.Invalid("access.websiteId", "not_allowed", "access.websiteId must be absent unless access.type "+
+			"is website")
 	case access.WebsiteID == "":
 		return "", nil
 	}

@@ -22,13 +22,13 @@ type AuditEntries interface {
 // Resource returns the rows.
 func (a *Audit) Resource() rpc.Resource {
 	return rpc.Resource{
-		Name: "audit", Summary: "Who changed what in the organization, and when.",
+		Name: "audit", Summary: "Changes in the organization, with their time and author.",
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "list", Summary: "List the changes", Class: auth.ReadAudit,
-				Detail: "Newest first. Entries are never changed or removed, and hold no secret. Queries and events " +
-					"are not among them. Sign-ins, failed ones too, sessions and passwords of the people who " +
-					"belonged to the organization at that time are.",
+				Detail: "Newest first. Entries are never changed or removed and contain no secrets. They do not cover queries " +
+					"and events. They cover sign-ins, failed sign-ins, sessions and passwords of users who belonged to the " +
+					"organization at that time.",
 			}, a.list),
 		},
 	}
@@ -38,36 +38,36 @@ type auditInput struct {
 	rpc.InOrganization
 	rpc.Page
 
-	ResourceType string    `json:"resourceType,omitempty" maxLength:"64" doc:"The kind of record, such as apikey."`
-	ResourceID   string    `json:"resourceId,omitempty" maxLength:"64" doc:"The record."`
-	Actor        string    `json:"actor,omitempty" maxLength:"64" doc:"The id of who made the change, a person's or a key's."`
-	Action       string    `json:"action,omitempty" maxLength:"64" doc:"What was done, such as apikey.rotated."`
-	From         *rpc.Time `json:"from,omitempty" doc:"The earliest time."`
-	To           *rpc.Time `json:"to,omitempty" doc:"The first time after the last one."`
+	ResourceType string    `json:"resourceType,omitempty" maxLength:"64" doc:"Kind of record, such as apikey."`
+	ResourceID   string    `json:"resourceId,omitempty" maxLength:"64" doc:"Id of the record."`
+	Actor        string    `json:"actor,omitempty" maxLength:"64" doc:"Id of the user or key that made the change."`
+	Action       string    `json:"action,omitempty" maxLength:"64" doc:"Action, such as apikey.rotated."`
+	From         *rpc.Time `json:"from,omitempty" doc:"Start of the time range, included."`
+	To           *rpc.Time `json:"to,omitempty" doc:"End of the time range, excluded."`
 }
 
 type auditBody struct {
 	ID        string                `json:"id"`
 	At        *rpc.Time             `json:"at"`
 	Actor     auditActor            `json:"actor"`
-	Action    string                `json:"action" doc:"The kind of record and what was done to it."`
+	Action    string                `json:"action" doc:"Kind of record and action."`
 	Resource  auditResource         `json:"resource"`
-	Changes   map[string]auditField `json:"changes" doc:"The fields that changed; secrets are masked."`
-	IP        string                `json:"ip" doc:"The client's address; empty for the operator's command."`
+	Changes   map[string]auditField `json:"changes" doc:"Fields that changed. Secrets are masked."`
+	IP        string                `json:"ip" doc:"IP address of the client; empty for the operator's command."`
 	UserAgent string                `json:"userAgent"`
-	RequestID string                `json:"requestId" doc:"The request that made the change."`
+	RequestID string                `json:"requestId" doc:"Id of the request that made the change."`
 }
 
 type auditActor struct {
 	Type string `json:"type" enum:"user,apiKey,operator,system"`
 	ID   string `json:"id"`
-	Name string `json:"name" doc:"As it was then: a person's address, a key's name."`
+	Name string `json:"name" doc:"Name at the time of the change: the e-mail address of a user, or the name of a key."`
 }
 
 type auditResource struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
-	Name string `json:"name" doc:"As it was then."`
+	Name string `json:"name" doc:"Name at the time of the change."`
 }
 
 type auditField struct {

@@ -54,26 +54,26 @@ func (e *Events) Resource() rpc.Resource {
 		types[i] = f.ContentType
 	}
 	return rpc.Resource{
-		Name: "events", Summary: "What is stored, row by row.",
+		Name: "events", Summary: "Raw stored events.",
 		Operations: []rpc.Operation{
 			rpc.OpStream(rpc.Spec{
 				Name: "export", Summary: "Export the raw events of a website", Class: auth.ViewData, Limit: ratelimit.Export,
 				Audit: "events.exported",
-				Detail: "Rows come ordered by UTC day, name and an id, each once. Every row has a cursor: sent back with the " +
-					"same website, kind and range, it goes on after that row, " +
-					"in whatever format, after a page as long as limit and after an answer that was cut off. " +
-					"An export is complete when its body has an end and its page is shorter than limit. " +
-					"Events that arrive meanwhile are seen when their place is still to come. " +
+				Detail: "Rows are ordered by UTC day, name and an id, and each row is returned once. Every row has a cursor. A " +
+					"request with that cursor and the same website, kind and range continues after the row, in any format, after a " +
+					"full page or after an interrupted response. An export is complete if its body has an end and its page is " +
+					"shorter than limit. Events that arrive during the export are included if the export has not yet passed their " +
+					"position. " +
 					formats() + " " + kinds(),
 			}, rpc.Streamed{
 				ContentTypes: types,
 				Header: map[string]string{
-					headerExportStart: "The beginning of the range as it was understood, RFC 3339.",
-					headerExportEnd:   "The end of the range, which is no longer part of it.",
+					headerExportStart: "Start of the resolved range, RFC 3339.",
+					headerExportEnd:   "End of the resolved range, excluded.",
 				},
 				Trailers: map[string]string{
-					trailerRows:       "The rows of the answer.",
-					trailerNextCursor: "The cursor of the last row when the page is as long as limit; else empty.",
+					trailerRows:       "Number of rows in the response.",
+					trailerNextCursor: "Cursor of the last row if the page has limit rows; otherwise empty.",
 				},
 			}, e.export),
 		},
@@ -102,16 +102,16 @@ func kinds() string {
 type exportInput struct {
 	rpc.InOrganization
 
-	WebsiteID string   `json:"websiteId" minLength:"1" maxLength:"128" doc:"The website's id or client id."`
-	StartDate string   `json:"startDate,omitempty" minLength:"1" maxLength:"64" doc:"The first day, such as 2026-11-01, or the first instant, RFC 3339."`
-	EndDate   string   `json:"endDate,omitempty" minLength:"1" maxLength:"64" doc:"The last day, which is included, or the instant at which the range ends."`
-	Preset    string   `json:"preset,omitempty" minLength:"1" maxLength:"64" doc:"A range that moves, such as last_7d, instead of both dates."`
-	Timezone  string   `json:"timezone,omitempty" minLength:"1" maxLength:"64" doc:"The IANA zone in which days begin; without it UTC."`
-	Kind      string   `json:"kind,omitempty" enum:"events,vitals,errors" doc:"What is exported; without it events."`
-	Format    string   `json:"format" enum:"ndjson,csv,parquet" doc:"The form of the answer."`
-	Columns   []string `json:"columns,omitempty" minItems:"1" maxItems:"64" uniqueItems:"true" maxLength:"64" doc:"The columns in their order; without it all, with the cursor as the last one."`
-	Limit     int      `json:"limit,omitempty" minimum:"1" maximum:"1000000000" doc:"Rows of the answer at most; without it all of the range."`
-	Cursor    string   `json:"cursor,omitempty" minLength:"1" maxLength:"1400" doc:"Goes on after the row that has it."`
+	WebsiteID string   `json:"websiteId" minLength:"1" maxLength:"128" doc:"Id or client id of the website."`
+	StartDate string   `json:"startDate,omitempty" minLength:"1" maxLength:"64" doc:"First day, such as 2026-11-01, or start time, RFC 3339."`
+	EndDate   string   `json:"endDate,omitempty" minLength:"1" maxLength:"64" doc:"Last day, included, or end time, excluded."`
+	Preset    string   `json:"preset,omitempty" minLength:"1" maxLength:"64" doc:"Relative range, such as last_7d, instead of both dates."`
+	Timezone  string   `json:"timezone,omitempty" minLength:"1" maxLength:"64" doc:"IANA time zone of the days; UTC if absent."`
+	Kind      string   `json:"kind,omitempty" enum:"events,vitals,errors" doc:"Kind of rows to export; events if absent."`
+	Format    string   `json:"format" enum:"ndjson,csv,parquet" doc:"Format of the response."`
+	Columns   []string `json:"columns,omitempty" minItems:"1" maxItems:"64" uniqueItems:"true" maxLength:"64" doc:"Columns in their order; all if absent, with the cursor as the last one."`
+	Limit     int      `json:"limit,omitempty" minimum:"1" maximum:"1000000000" doc:"Maximum number of rows; all rows of the range if absent."`
+	Cursor    string   `json:"cursor,omitempty" minLength:"1" maxLength:"1400" doc:"Cursor of the row after which the export continues."`
 }
 
 func (e *Events) export(ctx context.Context, call *rpc.Call, in *exportInput) (*rpc.Stream, error) {

@@ -12,26 +12,26 @@ import (
 // FlagSettings are the fields of a flag that are told alike when it is made and when it is
 // changed.
 type FlagSettings struct {
-	Name           rpc.Patch[string]                   `json:"name,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"What the flag is called; null for its key."`
+	Name           rpc.Patch[string]                   `json:"name,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"Name of the flag; null for its key."`
 	Description    rpc.Patch[string]                   `json:"description,omitzero" maxLength:"2000" nullable:"true"`
-	Visibility     rpc.Patch[string]                   `json:"visibility,omitzero" enum:"public,server" doc:"Who may evaluate it: also whoever knows a client id, or API keys only; public in a new flag."`
+	Visibility     rpc.Patch[string]                   `json:"visibility,omitzero" enum:"public,server" doc:"Who can evaluate the flag: public for anyone with a client id, server for API keys only. New flags are public."`
 	Tags           rpc.Patch[[]string]                 `json:"tags,omitzero" maxItems:"10" maxLength:"50"`
-	Owner          rpc.Patch[string]                   `json:"owner,omitzero" maxLength:"255" nullable:"true" doc:"Who looks after the flag."`
-	StaleAfterDays rpc.Patch[int]                      `json:"staleAfterDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"After how many days without a change the flag is told to be stale; null for never."`
-	Exposures      rpc.Patch[exposureFields]           `json:"exposures,omitzero" doc:"Of whom it is counted what they got. Replaced whole."`
-	Variants       rpc.Patch[flagVariants]             `json:"variants,omitzero" minItems:"1" maxItems:"50" doc:"What may be served. Required in a new flag, but of a boolean one, which has on and off. Replaced whole."`
-	DefaultVariant rpc.Patch[string]                   `json:"defaultVariant,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Served where nothing else is. Null, of a boolean flag only: on while there are no rules and targets, else off."`
-	OffVariant     rpc.Patch[string]                   `json:"offVariant,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Served while the flag is off. Null, of a boolean flag only: off."`
-	Schedule       rpc.Patch[nullable[scheduleFields]] `json:"schedule,omitzero" nullable:"true" doc:"When the flag serves anything but offVariant; null for always."`
-	Prerequisites  rpc.Patch[[]prerequisiteFields]     `json:"prerequisites,omitzero" maxItems:"10" doc:"Flags of the same website, or of all, that have to serve something. Replaced whole."`
-	Targets        rpc.Patch[[]targetFields]           `json:"targets,omitzero" maxItems:"10000" doc:"Who gets a variant whatever the rules say; 10,000 people in all. Replaced whole."`
-	Rules          rpc.Patch[[]flagRule]               `json:"rules,omitzero" maxItems:"100" doc:"Looked at in their order, until one serves something. Replaced whole."`
-	Environments   rpc.Patch[map[string]flagOverride]  `json:"environments,omitzero" doc:"What is otherwise in an environment, by its name; 20 at most. Replaced whole."`
+	Owner          rpc.Patch[string]                   `json:"owner,omitzero" maxLength:"255" nullable:"true" doc:"Person or team that is responsible for the flag."`
+	StaleAfterDays rpc.Patch[int]                      `json:"staleAfterDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"Days without a change after which the flag counts as stale; null for never."`
+	Exposures      rpc.Patch[exposureFields]           `json:"exposures,omitzero" doc:"Which evaluations are counted. Replaced as a whole."`
+	Variants       rpc.Patch[flagVariants]             `json:"variants,omitzero" minItems:"1" maxItems:"50" doc:"Values that the flag can serve. Required in a new flag, except a boolean flag, which has on and off. Replaced as a whole."`
+	DefaultVariant rpc.Patch[string]                   `json:"defaultVariant,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Key of the variant that is served if no target and no rule applies. Null, for a boolean flag only: on if the flag has no rules and targets, otherwise off."`
+	OffVariant     rpc.Patch[string]                   `json:"offVariant,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Key of the variant that is served while the flag is off. Null, for a boolean flag only: off."`
+	Schedule       rpc.Patch[nullable[scheduleFields]] `json:"schedule,omitzero" nullable:"true" doc:"Time range in which the flag serves variants other than offVariant; null for always."`
+	Prerequisites  rpc.Patch[[]prerequisiteFields]     `json:"prerequisites,omitzero" maxItems:"10" doc:"Flags of the same website, or of all websites, that must serve one of the given variants. Replaced as a whole."`
+	Targets        rpc.Patch[[]targetFields]           `json:"targets,omitzero" maxItems:"10000" doc:"Users who get a variant regardless of the rules; at most 10,000 in all. Replaced as a whole."`
+	Rules          rpc.Patch[[]flagRule]               `json:"rules,omitzero" maxItems:"100" doc:"Rules, in order of evaluation. The first rule that applies serves the variant. Replaced as a whole."`
+	Environments   rpc.Patch[map[string]flagOverride]  `json:"environments,omitzero" doc:"Overrides by environment name; at most 20. Replaced as a whole."`
 }
 
 type exposureFields struct {
-	Mode          string `json:"mode,omitempty" enum:"split,all,off" doc:"Those for whom a percentage decided, all, or nobody; split where it is absent."`
-	SamplePercent int    `json:"samplePercent,omitempty" minimum:"1" maximum:"100" doc:"How many of them; 100 where it is absent."`
+	Mode          string `json:"mode,omitempty" enum:"split,all,off" doc:"split counts users for whom a percentage decided, all counts everyone, off counts no one; split if absent."`
+	SamplePercent int    `json:"samplePercent,omitempty" minimum:"1" maximum:"100" doc:"Percentage of users that are counted; 100 if absent."`
 }
 
 func (f exposureFields) exposures() flag.Exposures {
@@ -77,9 +77,9 @@ type flagCreate struct {
 	rpc.InOrganization
 	FlagSettings
 
-	Key       string            `json:"key" pattern:"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$" maxLength:"128" doc:"What the flag is asked for by, unlike every other flag of the website, or of all websites. It stays."`
-	Type      string            `json:"type" enum:"boolean,string,number,json" doc:"What its values are. It stays."`
-	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"The id or client id of the website that the flag is of; null for all websites of the organization. It stays."`
+	Key       string            `json:"key" pattern:"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$" maxLength:"128" doc:"Key of the flag, unique among the flags of the website, or of all websites. It cannot be changed."`
+	Type      string            `json:"type" enum:"boolean,string,number,json" doc:"Type of the flag's values. It cannot be changed."`
+	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Id or client id of the flag's website; null for all websites of the organization. It cannot be changed."`
 }
 
 // FlagChange is the input of changes without settings.
@@ -97,40 +97,40 @@ type flagUpdate struct {
 type flagGet struct {
 	rpc.InOrganization
 
-	ID        string            `json:"id,omitempty" minLength:"1" maxLength:"64" doc:"The flag's id."`
-	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"128" doc:"The flag's key, instead of its id."`
-	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"The website whose key it is; null for that of all websites."`
-	Version   int64             `json:"version,omitempty" minimum:"1" maximum:"9007199254740991" doc:"Which of the kept versions; the latest where it is absent."`
+	ID        string            `json:"id,omitempty" minLength:"1" maxLength:"64" doc:"Id of the flag."`
+	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"128" doc:"Key of the flag, instead of its id."`
+	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Website of the key; null for a flag of all websites."`
+	Version   int64             `json:"version,omitempty" minimum:"1" maximum:"9007199254740991" doc:"Number of a stored version; the latest if absent."`
 }
 
 type flagList struct {
 	rpc.InOrganization
 	rpc.Page
 
-	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Only a website's own; null for only those of all websites."`
-	Status    string            `json:"status,omitempty" enum:"active,inactive,archived" doc:"Without it, all but archived ones."`
+	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Only flags of this website; null for only flags of all websites."`
+	Status    string            `json:"status,omitempty" enum:"active,inactive,archived" doc:"Only flags with this status; all except archived flags if absent."`
 	Tag       string            `json:"tag,omitempty" minLength:"1" maxLength:"50"`
-	Search    string            `json:"search,omitempty" minLength:"2" maxLength:"100" doc:"A part of the key, name or description, whatever its case."`
-	Sort      string            `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"The order: latest first, or oldest first."`
+	Search    string            `json:"search,omitempty" minLength:"2" maxLength:"100" doc:"Substring of the key, name or description, in any case."`
+	Sort      string            `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"Sort order; -createdAt lists the newest first."`
 }
 
 type flagDuplicate struct {
 	rpc.InOrganization
 	rpc.ID
 
-	Key       string            `json:"key" pattern:"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$" maxLength:"128" doc:"The key of the new flag."`
-	Name      rpc.Patch[string] `json:"name,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"Its name; its key where it is absent."`
-	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"The website that the new flag is of; null for all websites. Without it, that of the other one."`
+	Key       string            `json:"key" pattern:"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$" maxLength:"128" doc:"Key of the new flag."`
+	Name      rpc.Patch[string] `json:"name,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"Name of the new flag; its key if absent."`
+	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Website of the new flag; null for all websites. If absent, the website of the source flag."`
 }
 
 type flagAddTargets struct {
 	FlagChange
 
-	Variant     string   `json:"variant" minLength:"1" maxLength:"128" doc:"What they get, whichever variant they were given before."`
+	Variant     string   `json:"variant" minLength:"1" maxLength:"128" doc:"Key of the variant that the users get. It replaces a variant that they had before."`
 	UserIDs     []string `json:"userIds,omitempty" maxItems:"10000" maxLength:"256"`
 	Emails      []string `json:"emails,omitempty" maxItems:"10000" maxLength:"256"`
-	Mode        string   `json:"mode,omitempty" enum:"append,replace" default:"append" doc:"Whether others keep the variant."`
-	Environment string   `json:"environment,omitempty" minLength:"1" maxLength:"128" doc:"One of the flag's environments; the base where it is absent."`
+	Mode        string   `json:"mode,omitempty" enum:"append,replace" default:"append" doc:"Whether other users keep the variant."`
+	Environment string   `json:"environment,omitempty" minLength:"1" maxLength:"128" doc:"Environment of the flag; the base if absent."`
 }
 
 type flagRemoveTargets struct {
@@ -138,7 +138,7 @@ type flagRemoveTargets struct {
 
 	UserIDs     []string `json:"userIds,omitempty" maxItems:"10000" maxLength:"256"`
 	Emails      []string `json:"emails,omitempty" maxItems:"10000" maxLength:"256"`
-	Environment string   `json:"environment,omitempty" minLength:"1" maxLength:"128" doc:"One of the flag's environments; the base where it is absent."`
+	Environment string   `json:"environment,omitempty" minLength:"1" maxLength:"128" doc:"Environment of the flag; the base if absent."`
 }
 
 type flagVersions struct {
@@ -151,8 +151,8 @@ type flagRollback struct {
 	rpc.InOrganization
 	rpc.ID
 
-	Version        int64 `json:"version" minimum:"1" maximum:"9007199254740991" doc:"The version that the flag is put back to."`
-	CurrentVersion int64 `json:"currentVersion,omitempty" minimum:"1" maximum:"9007199254740991" doc:"The version that the change is based on; when the flag has another one by now the answer is 409."`
+	Version        int64 `json:"version" minimum:"1" maximum:"9007199254740991" doc:"Number of the version to restore."`
+	CurrentVersion int64 `json:"currentVersion,omitempty" minimum:"1" maximum:"9007199254740991" doc:"Version that the change is based on. Returns 409 if the flag has another version by now."`
 }
 
 // FlagSummary is a flag without its definition.
@@ -160,7 +160,7 @@ type FlagSummary struct {
 	ID             string         `json:"id"`
 	OrganizationID string         `json:"organizationId"`
 	WebsiteID      *string        `json:"websiteId" nullable:"true" doc:"Null for a flag of all websites of the organization."`
-	Version        int64          `json:"version" doc:"One more with every change."`
+	Version        int64          `json:"version" doc:"Number that increases with every change."`
 	Key            string         `json:"key"`
 	Name           string         `json:"name"`
 	Description    *string        `json:"description" nullable:"true"`
@@ -170,11 +170,11 @@ type FlagSummary struct {
 	Tags           []string       `json:"tags"`
 	Owner          *string        `json:"owner" nullable:"true"`
 	StaleAfterDays *int           `json:"staleAfterDays" nullable:"true"`
-	Stale          bool           `json:"stale" doc:"Whether it has not been changed for that long."`
+	Stale          bool           `json:"stale" doc:"Whether the flag has not changed for staleAfterDays."`
 	Exposures      exposureFields `json:"exposures"`
 	CreatedAt      *rpc.Time      `json:"createdAt"`
 	UpdatedAt      *rpc.Time      `json:"updatedAt"`
-	CreatedBy      *string        `json:"createdBy" nullable:"true" doc:"The id of who made the flag; null for the operator's command."`
+	CreatedBy      *string        `json:"createdBy" nullable:"true" doc:"Id of the user who created the flag; null for the operator's command."`
 }
 
 type flagBody struct {
@@ -192,8 +192,8 @@ type flagBody struct {
 
 type versionBody struct {
 	Version int64     `json:"version"`
-	Action  string    `json:"action" doc:"What was done, as the audit calls it."`
-	Changed []string  `json:"changed" doc:"The fields that it was done to; none of the first version."`
+	Action  string    `json:"action" doc:"Action, as in the audit."`
+	Changed []string  `json:"changed" doc:"Fields that the action changed; empty for the first version."`
 	At      *rpc.Time `json:"at"`
 	By      actorBody `json:"by"`
 }

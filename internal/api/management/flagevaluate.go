@@ -17,68 +17,68 @@ type flagContext struct {
 	UserID         string         `json:"userId,omitempty" maxLength:"256"`
 	Email          string         `json:"email,omitempty" maxLength:"256"`
 	AnonymousID    string         `json:"anonymousId,omitempty" maxLength:"256"`
-	OrganizationID string         `json:"organizationId,omitempty" maxLength:"256" doc:"The organization that the person is in, as the flag's rules mean it."`
+	OrganizationID string         `json:"organizationId,omitempty" maxLength:"256" doc:"Organization of the user, as used in the flag's rules."`
 	TeamID         string         `json:"teamId,omitempty" maxLength:"256"`
-	Country        string         `json:"country,omitempty" maxLength:"2" doc:"The attribute $country."`
-	IP             string         `json:"ip,omitempty" maxLength:"64" doc:"The attribute $ip."`
-	Attributes     map[string]any `json:"attributes,omitempty" maxProperties:"200" doc:"The caller's own: texts, numbers, booleans, and lists of such."`
+	Country        string         `json:"country,omitempty" maxLength:"2" doc:"Value of the attribute $country."`
+	IP             string         `json:"ip,omitempty" maxLength:"64" doc:"Value of the attribute $ip."`
+	Attributes     map[string]any `json:"attributes,omitempty" maxProperties:"200" doc:"Custom attributes: strings, numbers, booleans, and lists of these."`
 }
 
 type flagDraft struct {
 	FlagSettings
 
-	Type   string `json:"type,omitempty" enum:"boolean,string,number,json" doc:"Of a flag that does not exist; boolean where it is absent."`
-	Status string `json:"status,omitempty" enum:"active,inactive" doc:"That of the flag where it is absent; active where there is no such flag."`
+	Type   string `json:"type,omitempty" enum:"boolean,string,number,json" doc:"Type of a flag that does not exist; boolean if absent."`
+	Status string `json:"status,omitempty" enum:"active,inactive" doc:"Status of the flag; if absent, that of the existing flag, or active for a new one."`
 }
 
 type flagEvaluate struct {
 	rpc.InOrganization
 
-	WebsiteID   rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"The website that is asked for; without it flags of all websites only."`
-	Key         string            `json:"key,omitempty" minLength:"1" maxLength:"128" doc:"The flag that is evaluated."`
-	Keys        []string          `json:"keys,omitempty" minItems:"1" maxItems:"20" uniqueItems:"true" maxLength:"128" doc:"Several flags, instead of key."`
-	Context     *flagContext      `json:"context,omitempty" doc:"For whom."`
-	Contexts    []flagContext     `json:"contexts,omitempty" minItems:"1" maxItems:"100" doc:"For several, instead of context."`
-	Environment string            `json:"environment,omitempty" minLength:"1" maxLength:"128" doc:"In which environment; the base where it is absent or the flag has no such one."`
-	At          *rpc.Time         `json:"at,omitempty" doc:"When; now where it is absent."`
-	Draft       *flagDraft        `json:"draft,omitempty" doc:"Changes of the one flag that are not made, whose effect is told beside what it serves; as update takes them, or create where there is no such flag."`
-	Explain     bool              `json:"explain,omitempty" doc:"Tell also what was looked at on the way."`
+	WebsiteID   rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Website of the flags; if absent, only flags of all websites are evaluated."`
+	Key         string            `json:"key,omitempty" minLength:"1" maxLength:"128" doc:"Key of the flag."`
+	Keys        []string          `json:"keys,omitempty" minItems:"1" maxItems:"20" uniqueItems:"true" maxLength:"128" doc:"Keys of several flags, instead of key."`
+	Context     *flagContext      `json:"context,omitempty" doc:"Context to evaluate for."`
+	Contexts    []flagContext     `json:"contexts,omitempty" minItems:"1" maxItems:"100" doc:"Several contexts, instead of context."`
+	Environment string            `json:"environment,omitempty" minLength:"1" maxLength:"128" doc:"Environment to evaluate in; the base if it is absent or the flag does not have it."`
+	At          *rpc.Time         `json:"at,omitempty" doc:"Time to evaluate at; now if absent."`
+	Draft       *flagDraft        `json:"draft,omitempty" doc:"Unsaved changes to the flag. The response reports their effect beside the current result. Takes the fields of update, or of create if the flag does not exist."`
+	Explain     bool              `json:"explain,omitempty" doc:"Whether to report the evaluation steps."`
 }
 
 type evaluatedBody struct {
 	Environment *string      `json:"environment" nullable:"true"`
 	At          *rpc.Time    `json:"at"`
-	Results     []resultBody `json:"results" doc:"Flag by flag in the order of keys, and each in the order of contexts."`
+	Results     []resultBody `json:"results" doc:"Ordered by flag key, then by context."`
 }
 
 type resultBody struct {
 	Key     string                    `json:"key"`
-	Context int                       `json:"context" doc:"The place of the context among those that were sent."`
-	Live    *nullable[evaluationBody] `json:"live" nullable:"true" doc:"What is served; null where there is no such flag, or it is archived."`
-	Draft   *evaluationBody           `json:"draft,omitempty" doc:"What would be served with the draft."`
+	Context int                       `json:"context" doc:"Index of the context in the request."`
+	Live    *nullable[evaluationBody] `json:"live" nullable:"true" doc:"Result of the stored flag; null if the flag does not exist or is archived."`
+	Draft   *evaluationBody           `json:"draft,omitempty" doc:"Result with the draft."`
 }
 
 type evaluationBody struct {
 	FlagID   string          `json:"flagId"`
 	Version  int64           `json:"version"`
-	Enabled  bool            `json:"enabled" doc:"The value of a boolean flag; of others, whether they are on and their prerequisites are met."`
+	Enabled  bool            `json:"enabled" doc:"Value of a boolean flag. For other types, whether the flag is on and its prerequisites are met."`
 	Variant  string          `json:"variant"`
 	Value    json.RawMessage `json:"value"`
 	Payload  json.RawMessage `json:"payload"`
 	Reason   string          `json:"reason" enum:"off,prerequisite_failed,target,rule,rollout,split,rollout_miss,default"`
-	Rule     *int            `json:"rule" nullable:"true" doc:"The place of the rule that decided."`
+	Rule     *int            `json:"rule" nullable:"true" doc:"Index of the rule that decided."`
 	RuleID   *string         `json:"ruleId" nullable:"true"`
-	Steps    []stepBody      `json:"steps,omitempty" doc:"With explain: what was looked at, up to 200 steps."`
-	StepsCut bool            `json:"stepsCut,omitempty" doc:"Whether there were more."`
+	Steps    []stepBody      `json:"steps,omitempty" doc:"Evaluation steps, with explain; at most 200."`
+	StepsCut bool            `json:"stepsCut,omitempty" doc:"Whether there were more steps."`
 }
 
 type stepBody struct {
-	Flag   string `json:"flag" doc:"The flag that was looked at, which may be a prerequisite."`
-	Looked string `json:"looked" enum:"off,prerequisite_failed,target,rule,rollout,split,rollout_miss,default" doc:"At what, by the reason that it is for."`
-	Rule   *int   `json:"rule" nullable:"true" doc:"The place of the rule."`
-	Met    bool   `json:"met" doc:"Whether it decided, or let pass what comes next."`
-	Bucket *int   `json:"bucket" nullable:"true" doc:"Of 100,000, the one that was drawn."`
-	UpTo   *int   `json:"upTo" nullable:"true" doc:"Of a rollout, the first bucket that it does not reach."`
+	Flag   string `json:"flag" doc:"Key of the evaluated flag, which can be a prerequisite."`
+	Looked string `json:"looked" enum:"off,prerequisite_failed,target,rule,rollout,split,rollout_miss,default" doc:"Evaluated part of the flag, by the reason that it can lead to."`
+	Rule   *int   `json:"rule" nullable:"true" doc:"Index of the rule."`
+	Met    bool   `json:"met" doc:"Whether this step decided; otherwise the evaluation continued."`
+	Bucket *int   `json:"bucket" nullable:"true" doc:"Bucket that was drawn, out of 100,000."`
+	UpTo   *int   `json:"upTo" nullable:"true" doc:"First bucket that the rollout does not include."`
 }
 
 func (s *Flags) evaluate(ctx context.Context, call *rpc.Call, in *flagEvaluate) (*evaluatedBody, error) {
@@ -113,11 +113,11 @@ func (in *flagEvaluate) question() (*flag.Question, error) {
 	q := &flag.Question{Keys: in.Keys, Environment: in.Environment, Explain: in.Explain}
 	switch {
 	case (in.Key == "") == (len(in.Keys) == 0):
-		return nil, apierr.Invalid("key", "one_of", "give one of key and keys")
+		return nil, apierr.Invalid("key", "one_of", "exactly one of key and keys is required")
 	case (in.Context == nil) == (len(in.Contexts) == 0):
-		return nil, apierr.Invalid("context", "one_of", "give one of context and contexts")
+		return nil, apierr.Invalid("context", "one_of", "exactly one of context and contexts is required")
 	case in.Draft != nil && in.Key == "" && len(in.Keys) != 1:
-		return nil, apierr.Invalid("draft", "one_key", "draft is for a question about one flag")
+		return nil, apierr.Invalid("draft", "one_key", "draft requires key")
 	}
 	if in.Key != "" {
 		q.Keys = []string{in.Key}
@@ -139,7 +139,7 @@ func (in *flagEvaluate) question() (*flag.Question, error) {
 		q.Contexts = append(q.Contexts, in.Contexts[i].context(&bad, fmt.Sprintf("contexts[%d]", i)))
 	}
 	if n := len(q.Keys) * len(q.Contexts); n > flag.MaxResults {
-		bad.Add("contexts", "too_many", "contexts times keys must be at most %d and are %d", flag.MaxResults, n)
+		bad.Add("contexts", "too_many", "contexts times keys must be at most %d; it is %d", flag.MaxResults, n)
 	}
 	return q, bad.Err()
 }

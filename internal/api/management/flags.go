@@ -23,13 +23,14 @@ type Flags struct {
 var flagFailures = []rpc.Failure{
 	{Err: flag.ErrNotFound, Code: apierr.NotFound, Message: "Flag not found"},
 	{Err: flag.ErrSegmentNotFound, Code: apierr.NotFound, Message: "Segment not found"},
-	{Err: flag.ErrVersionNotFound, Code: apierr.NotFound, Message: "The flag has no such version any more"},
+	{Err: flag.ErrVersionNotFound, Code: apierr.NotFound, Message: "The flag does not have this version, or no longer " +
+		"keeps it"},
 	{
 		Err: flag.ErrNotCovered, Code: apierr.AccessDenied, Message: "The API key is limited to the flags of another website",
 	},
-	{Err: flag.ErrKeyTaken, Code: apierr.Conflict, Message: "Another flag has this key already"},
-	{Err: flag.ErrSegmentKeyTaken, Code: apierr.Conflict, Message: "Another segment has this key already"},
-	{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "It has changed in the meantime"},
+	{Err: flag.ErrKeyTaken, Code: apierr.Conflict, Message: "Another flag already has this key"},
+	{Err: flag.ErrSegmentKeyTaken, Code: apierr.Conflict, Message: "Another segment already has this key"},
+	{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "The record has changed since it was read"},
 	{Err: website.ErrNotFound, Code: apierr.NotFound, Message: "Website not found"},
 	{Err: website.ErrNotCovered, Code: apierr.AccessDenied, Message: "The API key is limited to another website"},
 	{Err: org.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
@@ -37,68 +38,71 @@ var flagFailures = []rpc.Failure{
 
 // Resource returns the rows of flags.
 func (s *Flags) Resource() rpc.Resource {
-	const covers = " A key that is limited to one website reaches that website's own only."
+	const covers = " A key that is limited to one website can access only that website's flags."
 	return rpc.Resource{
-		Name: "flags", Summary: "Feature flags: what is served to whom.",
+		Name: "flags", Summary: "Feature flags: variants that an application serves to its users.",
 		Failures: flagFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "create", Summary: "Make a flag", Class: auth.ManageFlags, Creates: true, Audit: "flag.created",
-				Detail: "It is inactive at first. A website's own hides the one of all websites that has the same key, unless " +
-					"it is archived." + covers,
+				Name: "create", Summary: "Create a flag", Class: auth.ManageFlags, Creates: true, Audit: "flag.created",
+				Detail: "The flag is inactive at first. A website's flag overrides a flag of all websites with the same " +
+					"key. An archived flag overrides nothing." + covers,
 			}, s.create),
 			rpc.Op(rpc.Spec{
-				Name: "get", Summary: "Read a flag", Class: auth.ViewFlags,
-				Detail: "By its id or key; as it is, or as it was in one of its versions." + covers,
+				Name: "get", Summary: "Get a flag", Class: auth.ViewFlags,
+				Detail: "Finds the flag by id or key. Returns the current flag, or one of its stored versions." + covers,
 			}, s.get),
 			rpc.Op(
-				rpc.Spec{Name: "list", Summary: "List flags", Class: auth.ViewFlags, Detail: "Without what they serve." + covers},
-				s.list),
+				rpc.Spec{
+					Name: "list", Summary: "List flags", Class: auth.ViewFlags,
+					Detail: "Returns the flags without variants, targets, rules and environments." + covers,
+				}, s.list),
 			rpc.Op(rpc.Spec{
-				Name: "update", Summary: "Change a flag", Class: auth.ManageFlags, Audit: "flag.updated",
-				Detail: "What is absent stays as it is; lists, schedule, exposures and environments are replaced whole." + covers,
+				Name: "update", Summary: "Update a flag", Class: auth.ManageFlags, Audit: "flag.updated",
+				Detail: "Absent fields keep their values; lists, schedule, exposures and environments are replaced as a " +
+					"whole." + covers,
 			}, s.update),
 			rpc.Op(rpc.Spec{
-				Name: "enable", Summary: "Make an inactive flag active", Class: auth.ManageFlags, Audit: "flag.enabled",
+				Name: "enable", Summary: "Enable an inactive flag", Class: auth.ManageFlags, Audit: "flag.enabled",
 			}, s.to(flag.Enabled)),
 			rpc.Op(rpc.Spec{
-				Name: "disable", Summary: "Make an active flag inactive", Class: auth.ManageFlags, Audit: "flag.disabled",
+				Name: "disable", Summary: "Disable an active flag", Class: auth.ManageFlags, Audit: "flag.disabled",
 			}, s.to(flag.Disabled)),
 			rpc.Op(rpc.Spec{
-				Name: "archive", Summary: "Put an inactive flag away", Class: auth.ManageFlags, Audit: "flag.archived",
-				Detail: "It is evaluated nowhere, and cannot be changed. One that others need stays.",
+				Name: "archive", Summary: "Archive an inactive flag", Class: auth.ManageFlags, Audit: "flag.archived",
+				Detail: "An archived flag is not evaluated and cannot be changed. A flag that other flags depend on cannot be " +
+					"archived.",
 			}, s.to(flag.Archiving)),
 			rpc.Op(rpc.Spec{
-				Name: "unarchive", Summary: "Bring an archived flag back, inactive", Class: auth.ManageFlags,
+				Name: "unarchive", Summary: "Unarchive a flag", Class: auth.ManageFlags,
 				Audit: "flag.unarchived",
 			}, s.to(flag.Unarchived)),
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Delete an archived flag", Class: auth.ManageFlags, Audit: "flag.deleted",
-				Detail: "For good, with its versions.",
+				Detail: "Deletes the flag and its versions. This cannot be undone.",
 			}, s.delete),
 			rpc.Op(rpc.Spec{
-				Name: "duplicate", Summary: "Make an inactive flag like another one", Class: auth.ManageFlags, Creates: true,
+				Name: "duplicate", Summary: "Duplicate a flag", Class: auth.ManageFlags, Creates: true,
 				Audit: "flag.duplicated",
 			}, s.duplicate),
 			rpc.Op(rpc.Spec{
-				Name: "addTargets", Summary: "Give people a variant", Class: auth.ManageFlags, Audit: "flag.targetsAdded",
+				Name: "addTargets", Summary: "Give users a variant", Class: auth.ManageFlags, Audit: "flag.targetsAdded",
 			}, s.addTargets),
 			rpc.Op(rpc.Spec{
-				Name: "removeTargets", Summary: "Leave people to the rules", Class: auth.ManageFlags, Audit: "flag.targetsRemoved",
+				Name: "removeTargets", Summary: "Remove users from targets", Class: auth.ManageFlags, Audit: "flag.targetsRemoved",
 			}, s.removeTargets),
 			rpc.Op(rpc.Spec{
-				Name: "evaluate", Summary: "Say what contexts would get, and why", Class: auth.ViewFlags,
-				Detail: "Of flags as they are kept, and of one also as it would be with changes that are not made. " +
-					"Nothing of a context is kept." + covers,
+				Name: "evaluate", Summary: "Evaluate flags for contexts and explain the results", Class: auth.ViewFlags,
+				Detail: "Evaluates the stored flags, and one flag also with unsaved changes. Contexts are not stored." + covers,
 			}, s.evaluate),
 			rpc.Op(rpc.Spec{
-				Name: "versions", Summary: "List what was done to a flag", Class: auth.ViewFlags,
-				Detail: "Its last 500 versions, the latest first.",
+				Name: "versions", Summary: "List the versions of a flag", Class: auth.ViewFlags,
+				Detail: "Returns the last 500 versions, newest first.",
 			}, s.versions),
 			rpc.Op(rpc.Spec{
-				Name: "rollback", Summary: "Put a flag back to an earlier version", Class: auth.ManageFlags,
+				Name: "rollback", Summary: "Restore an earlier version of a flag", Class: auth.ManageFlags,
 				Audit:  "flag.rolledBack",
-				Detail: "As a new version, with all that update can change; whether it is active stays.",
+				Detail: "Creates a new version with everything that update can change. The status stays the same.",
 			}, s.rollback),
 		},
 	}
@@ -153,7 +157,7 @@ func (s *Flags) named(
 	ctx context.Context, call *rpc.Call, id, key string, ref rpc.Patch[string],
 ) (t flag.Target, err error) {
 	if (id == "") == (key == "") {
-		return t, apierr.Invalid("id", "one_of", "give one of id and key")
+		return t, apierr.Invalid("id", "one_of", "exactly one of id and key is required")
 	}
 	t = reach(call, id, 0)
 	if t.Key = key; key != "" {
@@ -217,7 +221,7 @@ func (s *Flags) to(action managed.Action) func(context.Context, *rpc.Call, *Flag
 
 // deletedBody names a record that is no more.
 type deletedBody struct {
-	ID string `json:"id" doc:"What is no more."`
+	ID string `json:"id" doc:"Id of the deleted record."`
 }
 
 func (s *Flags) delete(ctx context.Context, call *rpc.Call, in *FlagChange) (*deletedBody, error) {

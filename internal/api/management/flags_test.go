@@ -312,12 +312,12 @@ func TestAFlagGoesFromStateToState(t *testing.T) {
 		{"enable", "active"},
 		{"enable", "active"},
 		{"archive", "Only an inactive flag can be archived; disable it first; this one is active"},
-		{"unarchive", "Only an archived flag can be brought back; this one is active"},
+		{"unarchive", "Only an archived flag can be unarchived; this one is active"},
 		{"disable", "inactive"},
 		{"archive", "archived"},
 		{"enable", "Only an inactive flag can be enabled; this one is archived"},
 		{"disable", "Only an active flag can be disabled; this one is archived"},
-		{"update", "The flag is archived; bring it back before it is changed"},
+		{"update", "The flag is archived; unarchive it before you change it"},
 		{"unarchive", "inactive"},
 		{"archive", "archived"},
 		{"delete", ""},
@@ -356,21 +356,21 @@ func TestFlagsThatNeedEachOtherAreKeptFromHarm(t *testing.T) {
 	do[flagData](d, "editor", "flags/update",
 		byID(b, `,"rules":[{"conditions":{"all":[{"op":"inSegment","values":["staff"]}]},"serve":{"variant":"on"}}]`))
 	for _, rejected := range []struct{ operation, body, says string }{
-		{"flags/update", byID(a, ","+needs("b")), "Flags would need each other: a → b → a"},
+		{"flags/update", byID(a, ","+needs("b")), "The prerequisites form a cycle: a → b → a"},
 		{"flags/update", byID(a, ","+needs("a")), "Flag a cannot be a prerequisite of itself"},
 		{"flags/archive", byID(a, ""), "Flag a is a prerequisite of flag b"},
 		{"flags/archive", byID(b, ""), "Flag b is a prerequisite of flag c"},
-		{"segments/delete", byID(segment, ""), "Segment staff is asked for by flag b"},
-		{"flags/create", `{"key":"a","type":"boolean"}`, "Another flag has this key already"},
-		{"segments/create", `{"key":"staff","userIds":["u"]}`, "Another segment has this key already"},
+		{"segments/delete", byID(segment, ""), "Segment staff is used by flag b"},
+		{"flags/create", `{"key":"a","type":"boolean"}`, "Another flag already has this key"},
+		{"segments/create", `{"key":"staff","userIds":["u"]}`, "Another segment already has this key"},
 		// It would hide the one that c needs.
 		{
 			"flags/create", fmt.Sprintf(`{"key":"b","type":"boolean","websiteId":%q,%s}`, site, needs("c")),
-			"Flags would need each other: b → c → b",
+			"The prerequisites form a cycle: b → c → b",
 		},
 		{
 			"flags/create", fmt.Sprintf(`{"key":"b","type":"string","websiteId":%q,"variants":[{"key":"x","value":""}],"defaultVariant":"x","offVariant":"x"}`, site),
-			"Flag b has no longer a variant that is a prerequisite of flag c",
+			"The change removes a variant of flag b that is a prerequisite of flag c",
 		},
 	} {
 		if r := d.rejected("editor", rejected.operation, rejected.body, 409, apierr.Conflict); r.Error != rejected.says {
@@ -382,11 +382,11 @@ func TestFlagsThatNeedEachOtherAreKeptFromHarm(t *testing.T) {
 	do[flagData](d, "editor", "flags/archive", byID(b, ""))
 	do[flagData](d, "editor", "segments/delete", byID(segment, ""))
 	if r := d.rejected("editor", "flags/unarchive", byID(c, ""), 409, apierr.Conflict); !strings.Contains(r.Error,
-		"there is no flag b") {
+		"b does not exist") {
 		t.Errorf("brought back before what it needs: %s", r.Text)
 	}
 	if r := d.rejected("editor", "flags/unarchive", byID(b, ""), 409, apierr.Conflict); !strings.Contains(r.Error,
-		"there is no segment staff") {
+		"staff does not exist") {
 		t.Errorf("brought back without its segment: %s", r.Text)
 	}
 }
@@ -468,14 +468,14 @@ func TestAnOrganizationHasAsManyFlagsAsItMayAndIsToldSo(t *testing.T) {
 		do[flagData](d, "editor", "segments/create", fmt.Sprintf(`{"key":"s%d","userIds":["u"]}`, i))
 	}
 	if r := d.rejected("editor", "segments/create", `{"key":"s5","userIds":["u"]}`, 402,
-		apierr.QuotaExceeded); r.Error != "An organization may have 5 segments" {
+		apierr.QuotaExceeded); r.Error != "The organization has reached its limit of 5 segments" {
 		t.Errorf("one more: %s", r.Text)
 	}
 	for i := range 20 {
 		d.flagged(fmt.Sprintf(`"key":"f%d","type":"boolean"`, i))
 	}
 	if r := d.rejected("editor", "flags/create", `{"key":"f20","type":"boolean"}`, 402,
-		apierr.QuotaExceeded); r.Error != "An organization may have 20 flags" {
+		apierr.QuotaExceeded); r.Error != "The organization has reached its limit of 20 flags" {
 		t.Errorf("one more: %s", r.Text)
 	}
 }

@@ -18,24 +18,24 @@ type (
 )
 
 type flagVariant struct {
-	Key         string          `json:"key" minLength:"1" maxLength:"128" doc:"What the variant is called, as a flag is."`
-	Value       json.RawMessage `json:"value" doc:"What is served, of the flag's type; at most 16 KiB."`
-	Payload     json.RawMessage `json:"payload,omitempty" doc:"What goes with the value, whatever it is; at most 16 KiB."`
+	Key         string          `json:"key" minLength:"1" maxLength:"128" doc:"Key of the variant, with the same form as the key of a flag."`
+	Value       json.RawMessage `json:"value" doc:"Value that is served, of the flag's type; at most 16 KiB."`
+	Payload     json.RawMessage `json:"payload,omitempty" doc:"Any JSON that accompanies the value; at most 16 KiB."`
 	Description string          `json:"description,omitempty" maxLength:"2000"`
 }
 
 type flagConditions struct {
-	All []flagCondition `json:"all,omitempty" maxItems:"50" doc:"All of them have to be met."`
-	Any []flagCondition `json:"any,omitempty" maxItems:"50" doc:"One of them has to be met."`
+	All []flagCondition `json:"all,omitempty" maxItems:"50" doc:"All of these conditions must be met."`
+	Any []flagCondition `json:"any,omitempty" maxItems:"50" doc:"At least one of these conditions must be met."`
 }
 
 type flagCondition struct {
-	All             []flagCondition `json:"all,omitempty" maxItems:"50" doc:"Conditions instead of a question, all of which have to be met; three deep at most. Nothing else stands beside them."`
-	Any             []flagCondition `json:"any,omitempty" maxItems:"50" doc:"Conditions instead of a question, one of which has to be met. Nothing else stands beside them."`
-	Attribute       string          `json:"attribute,omitempty" maxLength:"256" doc:"What of the context is asked: userId, email, anonymousId, organizationId, teamId, $country, $ip, or an attribute of the caller's own."`
-	Op              operatorName    `json:"op,omitempty" doc:"How it is asked."`
-	Values          []any           `json:"values,omitempty" maxItems:"1000" doc:"Texts of at most 256 characters, numbers and booleans, as the operator takes them."`
-	Negate          bool            `json:"negate,omitempty" doc:"Met by what would not be; never by an attribute that is missing or of another type, but for exists."`
+	All             []flagCondition `json:"all,omitempty" maxItems:"50" doc:"Nested conditions that must all be met; at most three levels deep. Excludes all other members."`
+	Any             []flagCondition `json:"any,omitempty" maxItems:"50" doc:"Nested conditions of which one must be met. Excludes all other members."`
+	Attribute       string          `json:"attribute,omitempty" maxLength:"256" doc:"Attribute of the context: userId, email, anonymousId, organizationId, teamId, $country, $ip, or a custom attribute."`
+	Op              operatorName    `json:"op,omitempty" doc:"Comparison operator."`
+	Values          []any           `json:"values,omitempty" maxItems:"1000" doc:"Values to compare with, as the operator takes them: strings of at most 256 characters, numbers and booleans."`
+	Negate          bool            `json:"negate,omitempty" doc:"Inverts the condition. Except for exists, the condition is never met if the attribute is missing or has another type."`
 	CaseInsensitive bool            `json:"caseInsensitive,omitempty"`
 }
 
@@ -52,40 +52,40 @@ func (operatorName) Schema(huma.Registry) *huma.Schema {
 }
 
 type flagServe struct {
-	Variant  string       `json:"variant,omitempty" maxLength:"128" doc:"Serve this variant."`
-	Rollout  *flagRollout `json:"rollout,omitempty" doc:"Serve a variant to a percentage."`
-	Split    []flagShare  `json:"split,omitempty" maxItems:"50" doc:"Divide among variants; the weights are 100 together."`
-	BucketBy string       `json:"bucketBy,omitempty" maxLength:"256" doc:"What split draws by: userId, which falls back to email, anonymousId, organizationId, teamId or attr:NAME; userId where it is absent."`
-	Seed     string       `json:"seed,omitempty" maxLength:"256" doc:"What split draws with; the flag's key where it is absent."`
+	Variant  string       `json:"variant,omitempty" maxLength:"128" doc:"Key of the variant to serve."`
+	Rollout  *flagRollout `json:"rollout,omitempty" doc:"Serves a variant to a percentage of users."`
+	Split    []flagShare  `json:"split,omitempty" maxItems:"50" doc:"Divides users among variants; the weights add up to 100."`
+	BucketBy string       `json:"bucketBy,omitempty" maxLength:"256" doc:"Attribute that split draws by: userId, which falls back to email, anonymousId, organizationId, teamId or attr:NAME; userId if absent."`
+	Seed     string       `json:"seed,omitempty" maxLength:"256" doc:"Seed of the draw; the flag's key if absent."`
 }
 
 type flagRollout struct {
 	Variant    string  `json:"variant" maxLength:"128"`
-	Percentage float64 `json:"percentage" minimum:"0" maximum:"100" doc:"In steps of 0.001."`
-	BucketBy   string  `json:"bucketBy,omitempty" maxLength:"256" doc:"As that of a split."`
-	Seed       string  `json:"seed,omitempty" maxLength:"256" doc:"As that of a split."`
-	OnMiss     string  `json:"onMiss,omitempty" enum:"continue,stop" doc:"What becomes of those whom the percentage misses: the next rule, or the default variant; continue where it is absent."`
+	Percentage float64 `json:"percentage" minimum:"0" maximum:"100" doc:"Percentage, in steps of 0.001."`
+	BucketBy   string  `json:"bucketBy,omitempty" maxLength:"256" doc:"As for split."`
+	Seed       string  `json:"seed,omitempty" maxLength:"256" doc:"As for split."`
+	OnMiss     string  `json:"onMiss,omitempty" enum:"continue,stop" doc:"What happens to users outside the percentage: continue with the next rule, or stop with the default variant; continue if absent."`
 }
 
 type flagShare struct {
 	Variant string  `json:"variant" maxLength:"128"`
-	Weight  float64 `json:"weight" minimum:"0" maximum:"100" doc:"Percent, in steps of 0.001."`
+	Weight  float64 `json:"weight" minimum:"0" maximum:"100" doc:"Percentage, in steps of 0.001."`
 }
 
 type prerequisiteFields struct {
 	FlagKey  string   `json:"flagKey" minLength:"1" maxLength:"128"`
-	Variants []string `json:"variants" minItems:"1" maxItems:"50" maxLength:"128" doc:"The variants of which it has to serve one."`
+	Variants []string `json:"variants" minItems:"1" maxItems:"50" maxLength:"128" doc:"Variants of which the flag must serve one."`
 }
 
 type targetFields struct {
 	Variant string   `json:"variant" minLength:"1" maxLength:"128"`
 	UserIDs []string `json:"userIds,omitempty" maxItems:"10000" maxLength:"256"`
-	Emails  []string `json:"emails,omitempty" maxItems:"10000" maxLength:"256" doc:"Whatever their case."`
+	Emails  []string `json:"emails,omitempty" maxItems:"10000" maxLength:"256" doc:"Compared without regard to case."`
 }
 
 type scheduleFields struct {
-	StartsAt *rpc.Time `json:"startsAt,omitempty" doc:"The first instant; absent for from the beginning."`
-	EndsAt   *rpc.Time `json:"endsAt,omitempty" doc:"The first instant after it; absent for never."`
+	StartsAt *rpc.Time `json:"startsAt,omitempty" doc:"Start time, included; no start if absent."`
+	EndsAt   *rpc.Time `json:"endsAt,omitempty" doc:"End time, excluded; no end if absent."`
 }
 
 type progressiveFields struct {
@@ -96,13 +96,13 @@ type progressiveFields struct {
 }
 
 type flagRule struct {
-	ID          string             `json:"id,omitempty" maxLength:"64" doc:"Made up where it is absent."`
+	ID          string             `json:"id,omitempty" maxLength:"64" doc:"Id of the rule; generated if absent."`
 	Name        string             `json:"name,omitempty" maxLength:"255"`
-	Enabled     *bool              `json:"enabled,omitempty" doc:"Whether the rule is looked at; true where it is absent."`
-	Schedule    *scheduleFields    `json:"schedule,omitempty" doc:"When the rule is looked at."`
-	Conditions  *conditionsBody    `json:"conditions,omitempty" doc:"Who the rule is for; everybody where it is absent."`
+	Enabled     *bool              `json:"enabled,omitempty" doc:"Whether the rule is evaluated; true if absent."`
+	Schedule    *scheduleFields    `json:"schedule,omitempty" doc:"Time range in which the rule is evaluated."`
+	Conditions  *conditionsBody    `json:"conditions,omitempty" doc:"Conditions that a user must meet; everyone if absent."`
 	Serve       serveBody          `json:"serve" doc:"Exactly one of variant, rollout and split."`
-	Progressive *progressiveFields `json:"progressive,omitempty" doc:"A percentage of the rollout that goes evenly from one to another."`
+	Progressive *progressiveFields `json:"progressive,omitempty" doc:"Moves the percentage of the rollout linearly over time."`
 }
 
 type flagOverride struct {

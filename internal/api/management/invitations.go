@@ -12,24 +12,24 @@ import (
 func (o *Organizations) invitations() []rpc.Operation {
 	return []rpc.Operation{
 		rpc.Op(rpc.Spec{
-			Name: "inviteMember", Summary: "Offer a place to whoever has an e-mail address", Class: auth.ManageMembers,
+			Name: "inviteMember", Summary: "Invite a person to the organization", Class: auth.ManageMembers,
 			Audit: "invitation.created", Creates: true,
-			Detail: "The offer is mailed and good for seven days; inviting an address again replaces the invitation " +
-				"before. Where the installation sends no mail, the answer holds the token, for the inviter to pass " +
-				"on. Only owners invite owners. Mails are only sent in the name of people whose address is verified; " +
-				"others are answered 403. An address gets three mails at once and one more every 8 hours, whoever " +
-				"invites; an organization sends 100 and one more every 15 minutes, a person 50 and one more every 30 " +
-				"minutes; more is answered 429.",
+			Detail: "Mails the invitation, which is valid for seven days. Inviting the same address again replaces the " +
+				"earlier invitation. If the installation sends no e-mail, the response contains the token for the inviter to " +
+				"pass on. Only owners can invite owners. Returns 403 if the caller's e-mail address is not verified and the " +
+				"installation sends e-mail. An address receives three mails at once and one more every 8 hours, whoever invites " +
+				"it. An organization can send 100 and one more every 15 minutes, a user 50 and one more every 30 minutes. More " +
+				"returns 429.",
 		}, o.inviteMember),
 		rpc.Op(rpc.Spec{Name: "listInvitations", Summary: "List the open invitations", Class: auth.ManageMembers},
 			o.listInvitations),
 		rpc.Op(rpc.Spec{
-			Name: "revokeInvitation", Summary: "Withdraw an invitation", Class: auth.ManageMembers, Audit: "invitation.revoked",
+			Name: "revokeInvitation", Summary: "Revoke an invitation", Class: auth.ManageMembers, Audit: "invitation.revoked",
 		}, o.revokeInvitation),
 		rpc.Op(rpc.Spec{
-			Name: "acceptInvitation", Summary: "Take the place that an invitation offers", Class: auth.Account,
+			Name: "acceptInvitation", Summary: "Accept an invitation", Class: auth.Account,
 			Audit:  "invitation.accepted",
-			Detail: "The invitation has to be for the e-mail address of the person who is signed in.",
+			Detail: "The invitation must be for the e-mail address of the signed-in user.",
 		}, o.acceptInvitation),
 	}
 }
@@ -45,11 +45,11 @@ type invitationBody struct {
 	ID        string    `json:"id"`
 	Email     string    `json:"email"`
 	Role      string    `json:"role" enum:"owner,admin,editor,viewer"`
-	InvitedBy *string   `json:"invitedBy" nullable:"true" doc:"Id of the person who invited; null for the operator."`
+	InvitedBy *string   `json:"invitedBy" nullable:"true" doc:"Id of the user who sent the invitation; null for the operator."`
 	CreatedAt *rpc.Time `json:"createdAt"`
 	ExpiresAt *rpc.Time `json:"expiresAt"`
 	// Token is in no list.
-	Token *string `json:"token,omitempty" doc:"Only in the answer that makes the invitation, and only where no mail is sent."`
+	Token *string `json:"token,omitempty" doc:"Token of the invitation. Only in the response to invite, and only if the installation sends no e-mail."`
 }
 
 func newInvitationBody(i *org.Invitation) invitationBody {

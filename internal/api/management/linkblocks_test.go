@@ -88,7 +88,7 @@ func TestNoAddressOfALinkIsOnABlockedHost(t *testing.T) {
 			`,"preview":{"imageUrl":"https://evil.example/i.png"}}`: "preview.imageUrl",
 	} {
 		r := d.rejected("editor", "links/create", body, 400, apierr.Validation)
-		if len(r.Details) != 1 || r.Details[0].Field != field || !strings.Contains(r.Error, "is blocked here") {
+		if len(r.Details) != 1 || r.Details[0].Field != field || !strings.Contains(r.Error, "the operator has blocked") {
 			t.Errorf("%s: %s, want a detail of %s", body, r.Text, field)
 		}
 	}

@@ -11,24 +11,24 @@ import (
 // LinkSettings are the fields of a link that are told alike when it is made and when it is
 // changed.
 type LinkSettings struct {
-	Domain         rpc.Patch[string]    `json:"domain,omitzero" maxLength:"253" nullable:"true" doc:"The hostname of a verified domain of the organization; null, or empty, for the host that all organizations share."`
-	Slug           string               `json:"slug,omitempty" minLength:"1" maxLength:"190" doc:"The link's path. On the shared host 3 to 50 letters, digits, hyphens and underscores, found whatever their case; on a domain up to 190 bytes, in up to 8 parts between slashes."`
-	Name           rpc.Patch[string]    `json:"name,omitzero" maxLength:"255" nullable:"true" doc:"What the link is called."`
-	FolderID       rpc.Patch[string]    `json:"folderId,omitzero" minLength:"1" maxLength:"64" nullable:"true" doc:"The folder that the link is in; null for none."`
+	Domain         rpc.Patch[string]    `json:"domain,omitzero" maxLength:"253" nullable:"true" doc:"Hostname of a verified domain of the organization; null or empty for the shared host."`
+	Slug           string               `json:"slug,omitempty" minLength:"1" maxLength:"190" doc:"Path of the link. On the shared host, 3 to 50 letters, digits, hyphens and underscores, matched without regard to case. On a domain, at most 190 bytes in at most 8 segments separated by slashes."`
+	Name           rpc.Patch[string]    `json:"name,omitzero" maxLength:"255" nullable:"true" doc:"Name of the link."`
+	FolderID       rpc.Patch[string]    `json:"folderId,omitzero" minLength:"1" maxLength:"64" nullable:"true" doc:"Id of the folder; null for no folder."`
 	Tags           rpc.Patch[[]string]  `json:"tags,omitzero" maxItems:"10" maxLength:"50"`
-	Enabled        rpc.Patch[bool]      `json:"enabled,omitzero" doc:"Whether the link leads anywhere; true in a new link."`
-	StartsAt       rpc.Patch[rpc.Time]  `json:"startsAt,omitzero" nullable:"true" doc:"From when on the link leads anywhere; null for from the beginning."`
-	ExpiresAt      rpc.Patch[rpc.Time]  `json:"expiresAt,omitzero" nullable:"true" doc:"Until when the link leads anywhere; null for always."`
-	ExpiredURL     rpc.Patch[string]    `json:"expiredUrl,omitzero" minLength:"1" maxLength:"2048" nullable:"true" doc:"Where the link leads once it is expired or exhausted; null for nowhere."`
-	MaxClicks      rpc.Patch[int64]     `json:"maxClicks,omitzero" minimum:"1" maximum:"1000000000" nullable:"true" doc:"How many visitors the link leads anywhere; null for all."`
-	Password       rpc.Patch[string]    `json:"password,omitzero" minLength:"4" maxLength:"128" nullable:"true" doc:"What visitors are asked for; null for nothing. It can be read nowhere."`
-	RedirectStatus rpc.Patch[int]       `json:"redirectStatus,omitzero" enum:"301,302,307,308" doc:"The status of the redirect; 302 in a new link."`
-	ForwardQuery   rpc.Patch[bool]      `json:"forwardQuery,omitzero" doc:"Whether the visitor's query is handed on; true in a new link."`
-	UTM            rpc.Patch[utmFields] `json:"utm,omitzero" doc:"Campaign parameters that are added to the address, replaced whole; {} for none."`
+	Enabled        rpc.Patch[bool]      `json:"enabled,omitzero" doc:"Whether the link redirects; true for new links."`
+	StartsAt       rpc.Patch[rpc.Time]  `json:"startsAt,omitzero" nullable:"true" doc:"Time from which the link redirects; null for no start."`
+	ExpiresAt      rpc.Patch[rpc.Time]  `json:"expiresAt,omitzero" nullable:"true" doc:"Time until which the link redirects; null for no end."`
+	ExpiredURL     rpc.Patch[string]    `json:"expiredUrl,omitzero" minLength:"1" maxLength:"2048" nullable:"true" doc:"URL to which an expired or exhausted link redirects; null for none."`
+	MaxClicks      rpc.Patch[int64]     `json:"maxClicks,omitzero" minimum:"1" maximum:"1000000000" nullable:"true" doc:"Number of visitors after which the link is exhausted; null for no limit."`
+	Password       rpc.Patch[string]    `json:"password,omitzero" minLength:"4" maxLength:"128" nullable:"true" doc:"Password that visitors must enter; null for none. It cannot be read back."`
+	RedirectStatus rpc.Patch[int]       `json:"redirectStatus,omitzero" enum:"301,302,307,308" doc:"HTTP status of the redirect; 302 for new links."`
+	ForwardQuery   rpc.Patch[bool]      `json:"forwardQuery,omitzero" doc:"Whether the visitor's query string is passed on; true for new links."`
+	UTM            rpc.Patch[utmFields] `json:"utm,omitzero" doc:"Campaign parameters that are added to the URL. Replaced as a whole; {} for none."`
 
-	Rules    rpc.Patch[[]ruleFields]    `json:"rules,omitzero" maxItems:"20" doc:"Where visitors of a kind are sent: by the first rule that is met. Replaced whole; [] for none."`
-	Variants rpc.Patch[[]variantFields] `json:"variants,omitzero" maxItems:"10" doc:"2 to 10 addresses among which visitors are divided whom no rule sends elsewhere, each staying with theirs. Replaced whole; [] for none, and all are sent to url."`
-	Preview  rpc.Patch[previewFields]   `json:"preview,omitzero" doc:"What services show that the link is posted to. Replaced whole; {} for what they find at the address."`
+	Rules    rpc.Patch[[]ruleFields]    `json:"rules,omitzero" maxItems:"20" doc:"Rules that send visitors to other URLs; the first rule that matches applies. Replaced as a whole; [] for none."`
+	Variants rpc.Patch[[]variantFields] `json:"variants,omitzero" maxItems:"10" doc:"2 to 10 URLs among which visitors who match no rule are divided; each visitor always gets the same one. Replaced as a whole; [] for none, so that all of them go to url."`
+	Preview  rpc.Patch[previewFields]   `json:"preview,omitzero" doc:"Preview that other services show where the link is posted. Replaced as a whole; {} for the preview of the target page."`
 }
 
 type utmFields struct {
@@ -63,8 +63,8 @@ func (in *LinkSettings) fields() link.Fields {
 type LinkFields struct {
 	LinkSettings
 
-	URL        string            `json:"url" minLength:"1" maxLength:"2048" doc:"Where the link leads: an absolute address."`
-	ExternalID rpc.Patch[string] `json:"externalId,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"The caller's own id of the link, unlike that of every other link of the organization."`
+	URL        string            `json:"url" minLength:"1" maxLength:"2048" doc:"Absolute URL to which the link redirects."`
+	ExternalID rpc.Patch[string] `json:"externalId,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"Your own id of the link, unique in the organization."`
 }
 
 func (in *LinkFields) fields() link.Fields {
@@ -89,8 +89,8 @@ type LinkChange struct {
 type LinkPatch struct {
 	LinkSettings
 
-	URL        rpc.Patch[string] `json:"url,omitzero" minLength:"1" maxLength:"2048" doc:"Where the link leads: an absolute address."`
-	ExternalID rpc.Patch[string] `json:"externalId,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"The caller's own id of the link, unlike that of every other link of the organization."`
+	URL        rpc.Patch[string] `json:"url,omitzero" minLength:"1" maxLength:"2048" doc:"Absolute URL to which the link redirects."`
+	ExternalID rpc.Patch[string] `json:"externalId,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"Your own id of the link, unique in the organization."`
 }
 
 func (in *LinkPatch) fields() link.Fields {
@@ -108,8 +108,8 @@ type linkUpsert struct {
 	rpc.InOrganization
 	LinkSettings
 
-	URL        rpc.Patch[string] `json:"url,omitzero" minLength:"1" maxLength:"2048" doc:"Where the link leads: an absolute address; required where there is no such link."`
-	ExternalID string            `json:"externalId" minLength:"1" maxLength:"255" doc:"The caller's own id of the link."`
+	URL        rpc.Patch[string] `json:"url,omitzero" minLength:"1" maxLength:"2048" doc:"Absolute URL to which the link redirects; required if the link does not exist."`
+	ExternalID string            `json:"externalId" minLength:"1" maxLength:"255" doc:"Your own id of the link."`
 }
 
 func (in *linkUpsert) fields() link.Fields {
@@ -122,10 +122,10 @@ type linkGet struct {
 	rpc.InOrganization
 	WithClicks
 
-	ID         string `json:"id,omitempty" minLength:"1" maxLength:"64" doc:"The link's id."`
-	ExternalID string `json:"externalId,omitempty" minLength:"1" maxLength:"255" doc:"The caller's own id of the link."`
-	Domain     string `json:"domain,omitempty" minLength:"1" maxLength:"253" doc:"The hostname of the domain that the slug is on; absent for the host that all organizations share."`
-	Slug       string `json:"slug,omitempty" minLength:"1" maxLength:"190" doc:"The link's path."`
+	ID         string `json:"id,omitempty" minLength:"1" maxLength:"64" doc:"Id of the link."`
+	ExternalID string `json:"externalId,omitempty" minLength:"1" maxLength:"255" doc:"Your own id of the link."`
+	Domain     string `json:"domain,omitempty" minLength:"1" maxLength:"253" doc:"Hostname of the domain that the slug is on; absent for the shared host."`
+	Slug       string `json:"slug,omitempty" minLength:"1" maxLength:"190" doc:"Path of the link."`
 }
 
 type linkList struct {
@@ -133,12 +133,12 @@ type linkList struct {
 	rpc.Page
 	WithClicks
 
-	Domain   rpc.Patch[string] `json:"domain,omitzero" maxLength:"253" nullable:"true" doc:"Only links of this domain, by its hostname; null, or empty, for those of the shared host."`
-	FolderID rpc.Patch[string] `json:"folderId,omitzero" minLength:"1" maxLength:"64" nullable:"true" doc:"Only links in this folder; null for those that are in none."`
+	Domain   rpc.Patch[string] `json:"domain,omitzero" maxLength:"253" nullable:"true" doc:"Only links of the domain with this hostname; null or empty for links of the shared host."`
+	FolderID rpc.Patch[string] `json:"folderId,omitzero" minLength:"1" maxLength:"64" nullable:"true" doc:"Only links in this folder; null for links in no folder."`
 	Tag      string            `json:"tag,omitempty" minLength:"1" maxLength:"50"`
 	Status   string            `json:"status,omitempty" enum:"active,scheduled,expired,exhausted,disabled,blocked,deleted"`
-	Search   string            `json:"search,omitempty" minLength:"2" maxLength:"100" doc:"A part of the slug, name, address or externalId, whatever its case."`
-	Sort     string            `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"The order: latest first, or oldest first."`
+	Search   string            `json:"search,omitempty" minLength:"2" maxLength:"100" doc:"Substring of the slug, name, URL or externalId, in any case."`
+	Sort     string            `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"Sort order; -createdAt lists the newest first."`
 }
 
 type linksCreate struct {
@@ -177,7 +177,7 @@ type linkItems struct {
 type slugInput struct {
 	rpc.InOrganization
 
-	Domain string `json:"domain,omitempty" maxLength:"253" doc:"The hostname of a domain of the organization; absent, or empty, for the shared host."`
+	Domain string `json:"domain,omitempty" maxLength:"253" doc:"Hostname of a domain of the organization; absent or empty for the shared host."`
 	Slug   string `json:"slug" minLength:"1" maxLength:"190"`
 }
 
@@ -194,16 +194,16 @@ type tagList struct {
 
 type tagBody struct {
 	Tag   string `json:"tag"`
-	Links int64  `json:"links" doc:"How many links bear it."`
+	Links int64  `json:"links" doc:"Number of links with the tag."`
 }
 
 // LinkBody is a link as the wire has it, without its password.
 type LinkBody struct {
 	ID              string          `json:"id"`
 	OrganizationID  string          `json:"organizationId"`
-	Version         int64           `json:"version" doc:"One more with every change."`
-	ShortURL        *string         `json:"shortUrl" nullable:"true" doc:"The link itself; null where the installation has no short-link host, or a deleted link's domain is no more."`
-	Domain          *string         `json:"domain" nullable:"true" doc:"The hostname of the domain that the link is on; null for the host that all organizations share."`
+	Version         int64           `json:"version" doc:"Number that increases with every change."`
+	ShortURL        *string         `json:"shortUrl" nullable:"true" doc:"URL of the short link; null if the installation has no short-link host, or the domain of a deleted link no longer exists."`
+	Domain          *string         `json:"domain" nullable:"true" doc:"Hostname of the domain that the link is on; null for the shared host."`
 	Slug            string          `json:"slug"`
 	URL             string          `json:"url"`
 	Name            *string         `json:"name" nullable:"true"`
@@ -226,14 +226,14 @@ type LinkBody struct {
 	CreatedAt       *rpc.Time       `json:"createdAt"`
 	UpdatedAt       *rpc.Time       `json:"updatedAt"`
 	DeletedAt       *rpc.Time       `json:"deletedAt" nullable:"true"`
-	RestorableUntil *rpc.Time       `json:"restorableUntil" nullable:"true" doc:"Until when a deleted link can be restored."`
-	CreatedBy       *string         `json:"createdBy" nullable:"true" doc:"The id of who made the link; null for the operator's command."`
+	RestorableUntil *rpc.Time       `json:"restorableUntil" nullable:"true" doc:"Time until which a deleted link can be restored."`
+	CreatedBy       *string         `json:"createdBy" nullable:"true" doc:"Id of the user who created the link; null for the operator's command."`
 }
 
 type upsertedBody struct {
 	LinkBody
 
-	Created bool `json:"created" doc:"Whether the link is new."`
+	Created bool `json:"created" doc:"Whether the call created the link."`
 }
 
 func newLinkBody(l *link.Link, rules *link.Rules, now time.Time) *LinkBody {

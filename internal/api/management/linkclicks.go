@@ -21,13 +21,13 @@ const countingFor = 3 * time.Second
 
 // WithClicks asks for ClickCounts.
 type WithClicks struct {
-	WithClicks bool `json:"withClicks,omitempty" doc:"Whether to tell how often each link was clicked."`
+	WithClicks bool `json:"withClicks,omitempty" doc:"Whether to include click counts."`
 }
 
 // ClickCounts are told where they are asked for.
 type ClickCounts struct {
-	Clicks        rpc.Patch[int64]    `json:"clicks,omitzero" nullable:"true" doc:"Clicks of persons, with withClicks; null while they cannot be counted."`
-	LastClickedAt rpc.Patch[rpc.Time] `json:"lastClickedAt,omitzero" nullable:"true" doc:"When the last person clicked, with withClicks; null for never, and while it cannot be told."`
+	Clicks        rpc.Patch[int64]    `json:"clicks,omitzero" nullable:"true" doc:"Clicks of persons, with withClicks; null while the count is unavailable."`
+	LastClickedAt rpc.Patch[rpc.Time] `json:"lastClickedAt,omitzero" nullable:"true" doc:"Time of the last click of a person, with withClicks; null without a click, or if the time is unavailable."`
 }
 
 // countedBody is a link with its clicks.
@@ -51,7 +51,7 @@ func (s *Links) count(ctx context.Context, links []countedBody) {
 }
 
 // errNotCounted is why there are no counts where nothing counts.
-var errNotCounted = errors.New("clicks are not counted")
+var errNotCounted = errors.New("click counts are unavailable")
 
 func (s *Links) clicks(ctx context.Context, ids []string) (map[string]link.Clicks, error) {
 	if s.Clicks == nil {

@@ -12,31 +12,31 @@ import (
 // Domains returns the rows of the domains of short links.
 func (s *Links) Domains() rpc.Resource {
 	return rpc.Resource{
-		Name: "linkDomains", Summary: "Hosts of an organization's own for its short links.",
+		Name: "linkDomains", Summary: "Custom domains for an organization's short links.",
 		Failures: linkFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "create", Summary: "Claim a hostname", Class: auth.ManageLinks, Creates: true, Audit: "linkDomain.created",
-				Detail: "It is pending, and serves nothing, until verify finds the TXT record that the answer names in " +
-					"verification.",
+				Detail: "The domain is pending and serves nothing until verify finds the TXT record that the response contains " +
+					"in verification.",
 			}, s.createDomain),
-			rpc.Op(rpc.Spec{Name: "get", Summary: "Read a domain", Class: auth.ViewLinks}, s.getDomain),
+			rpc.Op(rpc.Spec{Name: "get", Summary: "Get a domain", Class: auth.ViewLinks}, s.getDomain),
 			rpc.Op(
-				rpc.Spec{Name: "list", Summary: "List domains", Class: auth.ViewLinks, Detail: "In the order of their creation."},
+				rpc.Spec{Name: "list", Summary: "List domains", Class: auth.ViewLinks, Detail: "Oldest first."},
 				s.listDomains),
 			rpc.Op(rpc.Spec{
-				Name: "verify", Summary: "Look for a domain's record in DNS", Class: auth.ManageLinks, Audit: "linkDomain.checked",
-				Detail: "DNS is asked once, for up to 5 seconds. The answer is the domain: verified, or with a problem. " +
-					"A hostname that another organization has verified is answered 409, unless its record is not found there any " +
-					"more. 10 a minute.",
+				Name: "verify", Summary: "Verify a domain by its DNS record", Class: auth.ManageLinks, Audit: "linkDomain.checked",
+				Detail: "Queries DNS once, for up to 5 seconds, and returns the domain, verified or with a problem. Returns 409 " +
+					"if another organization has verified the hostname and its record still exists. At most 10 calls a minute.",
 			}, s.verifyDomain),
 			rpc.Op(rpc.Spec{
-				Name: "update", Summary: "Change where a domain leads", Class: auth.ManageLinks, Audit: "linkDomain.updated",
-				Detail: "What is absent stays as it is. Hostname and caseSensitive do not change.",
+				Name: "update", Summary: "Update the redirects of a domain", Class: auth.ManageLinks, Audit: "linkDomain.updated",
+				Detail: "Absent fields keep their values. Hostname and caseSensitive cannot be changed.",
 			}, s.updateDomain),
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Delete a domain", Class: auth.ManageLinks, Audit: "linkDomain.deleted",
-				Detail: "One with links that are not deleted is answered 409. Deleted links of it cannot be restored any more.",
+				Detail: "Returns 409 if the domain has links that are not deleted. Deleted links of the domain can no longer be " +
+					"restored.",
 			}, s.deleteDomain),
 		},
 	}
@@ -45,9 +45,9 @@ func (s *Links) Domains() rpc.Resource {
 // DomainSettings are the fields of a domain that are told alike when it is made and when it
 // is changed.
 type DomainSettings struct {
-	RootURL     rpc.Patch[string] `json:"rootUrl,omitzero" minLength:"1" maxLength:"2048" nullable:"true" doc:"Where the hostname alone leads; null for nowhere."`
-	NotFoundURL rpc.Patch[string] `json:"notFoundUrl,omitzero" minLength:"1" maxLength:"2048" nullable:"true" doc:"Where paths lead that are no link; null for nowhere."`
-	ExpiredURL  rpc.Patch[string] `json:"expiredUrl,omitzero" minLength:"1" maxLength:"2048" nullable:"true" doc:"Where expired and exhausted links lead that have no expiredUrl; null for nowhere."`
+	RootURL     rpc.Patch[string] `json:"rootUrl,omitzero" minLength:"1" maxLength:"2048" nullable:"true" doc:"URL to which the hostname itself redirects; null for none."`
+	NotFoundURL rpc.Patch[string] `json:"notFoundUrl,omitzero" minLength:"1" maxLength:"2048" nullable:"true" doc:"URL to which unknown paths redirect; null for none."`
+	ExpiredURL  rpc.Patch[string] `json:"expiredUrl,omitzero" minLength:"1" maxLength:"2048" nullable:"true" doc:"URL to which expired and exhausted links without expiredUrl redirect; null for none."`
 }
 
 func (in *DomainSettings) fields() link.DomainFields {
@@ -58,8 +58,8 @@ type domainCreate struct {
 	rpc.InOrganization
 	DomainSettings
 
-	Hostname      string `json:"hostname" minLength:"1" maxLength:"253" doc:"A host of your own, such as go.example.com."`
-	CaseSensitive bool   `json:"caseSensitive,omitempty" doc:"Whether slugs are matched by case. It cannot be changed later."`
+	Hostname      string `json:"hostname" minLength:"1" maxLength:"253" doc:"Hostname that you control, such as go.example.com."`
+	CaseSensitive bool   `json:"caseSensitive,omitempty" doc:"Whether slugs are case-sensitive. It cannot be changed later."`
 }
 
 type domainGet struct {
@@ -87,21 +87,21 @@ type DomainRecord struct {
 type domainBody struct {
 	ID             string       `json:"id"`
 	OrganizationID string       `json:"organizationId"`
-	Version        int64        `json:"version" doc:"One more with every change. A look at DNS that finds all as it was is none."`
-	Hostname       string       `json:"hostname" doc:"In ASCII and lower case."`
-	Status         string       `json:"status" enum:"pending,verified,failing" doc:"Failing is a domain whose record was not found for three days; it serves until another organization proves it."`
+	Version        int64        `json:"version" doc:"Number that increases with every change, except DNS checks without a new result."`
+	Hostname       string       `json:"hostname" doc:"Hostname in ASCII form and lower case."`
+	Status         string       `json:"status" enum:"pending,verified,failing" doc:"failing: the record was missing for three days; the domain still serves links until another organization verifies it."`
 	CaseSensitive  bool         `json:"caseSensitive"`
 	RootURL        *string      `json:"rootUrl" nullable:"true"`
 	NotFoundURL    *string      `json:"notFoundUrl" nullable:"true"`
 	ExpiredURL     *string      `json:"expiredUrl" nullable:"true"`
-	Verification   DomainRecord `json:"verification" doc:"The record that proves the domain. It has to stay."`
-	Problem        *string      `json:"problem" nullable:"true" doc:"What was wrong when DNS was looked at last."`
-	PointsHere     bool         `json:"pointsHere" doc:"Whether the hostname led to the short-link host then: by a CNAME record, or by an address of it."`
-	CheckedAt      *rpc.Time    `json:"checkedAt" nullable:"true" doc:"When DNS was looked at last; daily for one that is verified."`
+	Verification   DomainRecord `json:"verification" doc:"DNS record that verifies the domain. It must remain in place."`
+	Problem        *string      `json:"problem" nullable:"true" doc:"Problem found by the last DNS check."`
+	PointsHere     bool         `json:"pointsHere" doc:"Whether the hostname pointed to the short-link host at the last DNS check, by a CNAME record or by its address."`
+	CheckedAt      *rpc.Time    `json:"checkedAt" nullable:"true" doc:"Time of the last DNS check. Verified domains are checked daily."`
 	VerifiedAt     *rpc.Time    `json:"verifiedAt" nullable:"true"`
 	CreatedAt      *rpc.Time    `json:"createdAt"`
 	UpdatedAt      *rpc.Time    `json:"updatedAt"`
-	CreatedBy      *string      `json:"createdBy" nullable:"true" doc:"The id of who made the domain; null for the operator's command."`
+	CreatedBy      *string      `json:"createdBy" nullable:"true" doc:"Id of the user who created the domain; null for the operator's command."`
 }
 
 func newDomainBody(d *link.Domain) domainBody {
@@ -155,7 +155,7 @@ func (s *Links) updateDomain(ctx context.Context, call *rpc.Call, in *domainUpda
 }
 
 type deletedDomain struct {
-	ID string `json:"id" doc:"The domain that is no more."`
+	ID string `json:"id" doc:"Id of the deleted domain."`
 }
 
 func (s *Links) deleteDomain(ctx context.Context, call *rpc.Call, in *LinkChange) (*deletedDomain, error) {

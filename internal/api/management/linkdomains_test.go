@@ -205,7 +205,7 @@ func TestALinkIsOnAnOwnDomain(t *testing.T) {
 		}
 	}
 	if r := d.rejected("editor", "linkDomains/delete", fmt.Sprintf(`{"id":%q}`, domain.ID),
-		409, apierr.Conflict); !strings.Contains(r.Error, "still has links: 1.") {
+		409, apierr.Conflict); !strings.Contains(r.Error, "has links (1);") {
 		t.Errorf("with a link: %s", r.Text)
 	}
 	upserted := do[linkData](d, "editor", "links/upsert",

@@ -17,16 +17,16 @@ func (s *Links) Folders() rpc.Resource {
 		Failures: linkFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "create", Summary: "Make a folder", Class: auth.ManageLinks, Creates: true, Audit: "linkFolder.created",
+				Name: "create", Summary: "Create a folder", Class: auth.ManageLinks, Creates: true, Audit: "linkFolder.created",
 			}, s.createFolder),
 			rpc.Op(
-				rpc.Spec{Name: "list", Summary: "List folders", Class: auth.ViewLinks, Detail: "In the order of their creation."},
+				rpc.Spec{Name: "list", Summary: "List folders", Class: auth.ViewLinks, Detail: "Oldest first."},
 				s.listFolders),
 			rpc.Op(rpc.Spec{Name: "update", Summary: "Rename a folder", Class: auth.ManageLinks, Audit: "linkFolder.updated"},
 				s.renameFolder),
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Delete a folder", Class: auth.ManageLinks, Audit: "linkFolder.deleted",
-				Detail: "Its links stay, in no folder.",
+				Detail: "Links in the folder remain, without a folder.",
 			}, s.deleteFolder),
 		},
 	}
@@ -35,13 +35,13 @@ func (s *Links) Folders() rpc.Resource {
 type folderCreate struct {
 	rpc.InOrganization
 
-	Name string `json:"name" minLength:"1" maxLength:"80" doc:"What the folder is called, unlike every other folder of the organization."`
+	Name string `json:"name" minLength:"1" maxLength:"80" doc:"Name of the folder, unique in the organization."`
 }
 
 type folderUpdate struct {
 	LinkChange
 
-	Name string `json:"name" minLength:"1" maxLength:"80" doc:"What the folder is called, unlike every other folder of the organization."`
+	Name string `json:"name" minLength:"1" maxLength:"80" doc:"Name of the folder, unique in the organization."`
 }
 
 type folderList struct {
@@ -52,11 +52,11 @@ type folderList struct {
 type folderBody struct {
 	ID             string    `json:"id"`
 	OrganizationID string    `json:"organizationId"`
-	Version        int64     `json:"version" doc:"One more with every change."`
+	Version        int64     `json:"version" doc:"Number that increases with every change."`
 	Name           string    `json:"name"`
 	CreatedAt      *rpc.Time `json:"createdAt"`
 	UpdatedAt      *rpc.Time `json:"updatedAt"`
-	CreatedBy      *string   `json:"createdBy" nullable:"true" doc:"The id of who made the folder; null for the operator's command."`
+	CreatedBy      *string   `json:"createdBy" nullable:"true" doc:"Id of the user who created the folder; null for the operator's command."`
 }
 
 func newFolderBody(f *link.Folder) folderBody {
@@ -99,7 +99,7 @@ func (s *Links) renameFolder(ctx context.Context, call *rpc.Call, in *folderUpda
 }
 
 type deletedFolder struct {
-	ID string `json:"id" doc:"The folder that is no more."`
+	ID string `json:"id" doc:"Id of the deleted folder."`
 }
 
 func (s *Links) deleteFolder(ctx context.Context, call *rpc.Call, in *LinkChange) (*deletedFolder, error) {

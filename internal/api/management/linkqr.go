@@ -15,13 +15,13 @@ type qrInput struct {
 	rpc.ID
 
 	Format string `json:"format,omitempty" enum:"svg,png" default:"svg"`
-	Size   int    `json:"size,omitempty" minimum:"64" maximum:"2048" default:"512" doc:"Pixels of a side. A PNG needs one for each module of the code and those around it, which is more for a long address."`
+	Size   int    `json:"size,omitempty" minimum:"64" maximum:"2048" default:"512" doc:"Width and height in pixels. A PNG needs at least one pixel for each module of the code and its margin; long URLs need more."`
 }
 
 type qrBody struct {
 	MediaType string `json:"mediaType" enum:"image/svg+xml,image/png"`
-	Base64    string `json:"base64" doc:"The picture."`
-	URL       string `json:"url" doc:"What the code says: shortUrl with qr=1, by which these visits are told from others."`
+	Base64    string `json:"base64" doc:"Image data."`
+	URL       string `json:"url" doc:"URL encoded in the QR code: shortUrl with qr=1, which marks visits from the code."`
 }
 
 func (s *Links) qr(ctx context.Context, call *rpc.Call, in *qrInput) (*qrBody, error) {

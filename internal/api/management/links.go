@@ -30,79 +30,79 @@ var linkFailures = []rpc.Failure{
 	{Err: link.ErrDomainNotFound, Code: apierr.NotFound, Message: "Domain not found"},
 	{
 		Err: link.ErrHostnameClaimed, Code: apierr.Conflict,
-		Message: "The organization has a domain of this hostname already",
+		Message: "The organization already has a domain with this hostname",
 	},
 	{Err: link.ErrHostnameVerified, Code: apierr.Conflict, Message: "Another organization has verified this hostname"},
-	{Err: link.ErrDomainGone, Code: apierr.Conflict, Message: "The link's domain is no more"},
+	{Err: link.ErrDomainGone, Code: apierr.Conflict, Message: "The link's domain no longer exists"},
 	{Err: link.ErrSlugTaken, Code: apierr.Conflict, Message: "This slug is already taken"},
-	{Err: link.ErrExternalIDTaken, Code: apierr.Conflict, Message: "Another link has this externalId already"},
-	{Err: link.ErrFolderNameTaken, Code: apierr.Conflict, Message: "Another folder has this name already"},
+	{Err: link.ErrExternalIDTaken, Code: apierr.Conflict, Message: "Another link already has this externalId"},
+	{Err: link.ErrFolderNameTaken, Code: apierr.Conflict, Message: "Another folder already has this name"},
 	{Err: link.ErrNotDeleted, Code: apierr.Conflict, Message: "The link is not deleted"},
-	{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "It has changed in the meantime"},
+	{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "The record has changed since it was read"},
 	{Err: org.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
 }
 
 // Resource returns the rows of links.
 func (s *Links) Resource() rpc.Resource {
 	return rpc.Resource{
-		Name: "links", Summary: "Short links: what they lead to, from when to when, and for whom.",
+		Name: "links", Summary: "Short links, their targets, schedules and rules.",
 		Failures: linkFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "create", Summary: "Make a short link", Class: auth.ManageLinks, Creates: true, Audit: "link.created",
-				Detail: "Without a slug, one of 8 characters is made up.",
+				Name: "create", Summary: "Create a short link", Class: auth.ManageLinks, Creates: true, Audit: "link.created",
+				Detail: "Without a slug, the service generates one of 8 characters.",
 			}, s.create),
 			rpc.Op(rpc.Spec{
-				Name: "get", Summary: "Read a short link", Class: auth.ViewLinks,
-				Detail: "It is named by one of id, externalId and slug, and by domain with a slug on a host of the " +
-					"organization's own.",
+				Name: "get", Summary: "Get a short link", Class: auth.ViewLinks,
+				Detail: "Identifies the link by exactly one of id, externalId and slug. A slug on a custom domain also requires " +
+					"domain.",
 			}, s.get),
 			rpc.Op(rpc.Spec{
 				Name:    "list",
 				Summary: "List short links",
 				Class:   auth.ViewLinks,
-				Detail:  "Deleted ones only where status asks for them.",
+				Detail:  "Includes deleted links only if status requests them.",
 			}, s.list),
 			rpc.Op(rpc.Spec{
-				Name: "update", Summary: "Change a short link", Class: auth.ManageLinks, Audit: "link.updated",
-				Detail: "What is absent stays as it is; tags, utm, rules, variants and preview are replaced whole.",
+				Name: "update", Summary: "Update a short link", Class: auth.ManageLinks, Audit: "link.updated",
+				Detail: "Absent fields keep their values; tags, utm, rules, variants and preview are replaced as a whole.",
 			}, s.update),
 			rpc.Op(rpc.Spec{
-				Name: "upsert", Summary: "Change the short link of an external id, or make it", Class: auth.ManageLinks,
+				Name: "upsert", Summary: "Create or update a short link by its external id", Class: auth.ManageLinks,
 				Audit:  "link.updated",
-				Detail: "What is absent stays as it is in a link that there is, and has its default in a new one.",
+				Detail: "Absent fields keep their values in an existing link and get their defaults in a new one.",
 			}, s.upsert),
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Delete a short link", Class: auth.ManageLinks, Audit: "link.deleted",
-				Detail: "It can be restored for 30 days. Until then, and on the shared host for good, its slug is no other " +
-					"organization's.",
+				Detail: "The link can be restored for 30 days. Until then, no other organization can use its slug. On " +
+					"the shared host, the slug stays reserved for good.",
 			}, s.delete),
 			rpc.Op(rpc.Spec{
-				Name: "restore", Summary: "Bring a deleted short link back", Class: auth.ManageLinks, Audit: "link.restored",
+				Name: "restore", Summary: "Restore a deleted short link", Class: auth.ManageLinks, Audit: "link.restored",
 			}, s.restore),
 			rpc.Op(rpc.Spec{
-				Name: "checkSlug", Summary: "Say whether a slug can be had", Class: auth.ViewLinks,
-				Detail: "On the shared host, or with domain on one of the organization's own.",
+				Name: "checkSlug", Summary: "Check whether a slug is available", Class: auth.ViewLinks,
+				Detail: "Checks the shared host, or a custom domain if domain is present.",
 			}, s.checkSlug),
 			rpc.Op(rpc.Spec{
 				Name:    "tags",
 				Summary: "List the tags of short links",
 				Class:   auth.ViewLinks,
-				Detail:  "In the order of their characters.",
+				Detail:  "In alphabetical order.",
 			}, s.tags),
-			rpc.Op(rpc.Spec{Name: "qr", Summary: "Draw the QR code of a short link", Class: auth.ViewLinks}, s.qr),
+			rpc.Op(rpc.Spec{Name: "qr", Summary: "Create the QR code of a short link", Class: auth.ViewLinks}, s.qr),
 			rpc.Op(rpc.Spec{
-				Name: "bulkCreate", Summary: "Make up to 100 short links", Class: auth.ManageLinks, Audit: "link.created",
-				Detail: "Each by itself: the answer says of each, in the order of items, what became of it. " +
-					"An item that is not of the form that create asks for has the whole call refused.",
+				Name: "bulkCreate", Summary: "Create up to 100 short links", Class: auth.ManageLinks, Audit: "link.created",
+				Detail: "Creates each link separately. The response has a result for each item, in the order of items. If an " +
+					"item does not match the form of create, the whole call is rejected.",
 			}, s.bulkCreate),
 			rpc.Op(rpc.Spec{
-				Name: "bulkUpdate", Summary: "Change up to 100 short links", Class: auth.ManageLinks, Audit: "link.updated",
-				Detail: "Each by itself, as bulkCreate does.",
+				Name: "bulkUpdate", Summary: "Update up to 100 short links", Class: auth.ManageLinks, Audit: "link.updated",
+				Detail: "Updates each link separately, as bulkCreate does.",
 			}, s.bulkUpdate),
 			rpc.Op(rpc.Spec{
 				Name: "bulkDelete", Summary: "Delete up to 100 short links", Class: auth.ManageLinks, Audit: "link.deleted",
-				Detail: "Each by itself, as bulkCreate does.",
+				Detail: "Updates each link separately, as bulkCreate does.",
 			}, s.bulkDelete),
 		},
 	}

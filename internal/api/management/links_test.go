@@ -151,7 +151,7 @@ func TestOneLinkMoreThanThereMayBeIsRejectedWithTheLimit(t *testing.T) {
 		do[linkData](d, "editor", "links/create", `{"url":"https://example.com"}`)
 	}
 	if r := d.rejected("editor", "links/create", `{"url":"https://example.com"}`, 402,
-		apierr.QuotaExceeded); r.Error != "An organization may have 3 links" {
+		apierr.QuotaExceeded); r.Error != "The organization has reached its limit of 3 links" {
 		t.Errorf("refused with %s", r.Text)
 	}
 }

@@ -6,23 +6,23 @@ import (
 )
 
 type ruleFields struct {
-	ID         string            `json:"id,omitempty" minLength:"1" maxLength:"32" pattern:"^[A-Za-z0-9_-]+$" doc:"What clicks are counted by; made up where it is absent. Send it again to keep counting."`
-	Conditions []conditionFields `json:"conditions" minItems:"1" maxItems:"10" doc:"All of them have to be so."`
-	URL        string            `json:"url" minLength:"1" maxLength:"2048" doc:"Where the visitor is sent then."`
+	ID         string            `json:"id,omitempty" minLength:"1" maxLength:"32" pattern:"^[A-Za-z0-9_-]+$" doc:"Id by which clicks are counted; generated if absent. Send it again to continue the count."`
+	Conditions []conditionFields `json:"conditions" minItems:"1" maxItems:"10" doc:"All of these conditions must be met."`
+	URL        string            `json:"url" minLength:"1" maxLength:"2048" doc:"URL to which matching visitors are sent."`
 }
 
 type conditionFields struct {
 	Field string    `json:"field" enum:"country,region,city,device,os,browser,language,referrerHost,query,time"`
-	Op    string    `json:"op" enum:"in,not_in,after,before" doc:"after and before for the field time, in and not_in for all others. What is not known of a visitor is in no list."`
-	Name  string    `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"The parameter of the short address, for the field query."`
-	Value []string  `json:"value,omitempty" minItems:"1" maxItems:"250" maxLength:"100" doc:"The list of in and not_in; compared without case, but for the field query."`
-	At    *rpc.Time `json:"at,omitempty" doc:"The time of after, which includes it, and before."`
+	Op    string    `json:"op" enum:"in,not_in,after,before" doc:"after and before for the field time; in and not_in for all other fields. An unknown value of a visitor is in no list."`
+	Name  string    `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"Query parameter of the short URL, for the field query."`
+	Value []string  `json:"value,omitempty" minItems:"1" maxItems:"250" maxLength:"100" doc:"List for in and not_in. Compared without regard to case, except for the field query."`
+	At    *rpc.Time `json:"at,omitempty" doc:"Time for after, included, and for before, excluded."`
 }
 
 type variantFields struct {
-	ID     string `json:"id,omitempty" minLength:"1" maxLength:"32" pattern:"^[A-Za-z0-9_-]+$" doc:"What clicks are counted by; made up where it is absent. Send it again to keep counting."`
+	ID     string `json:"id,omitempty" minLength:"1" maxLength:"32" pattern:"^[A-Za-z0-9_-]+$" doc:"Id by which clicks are counted; generated if absent. Send it again to continue the count."`
 	URL    string `json:"url" minLength:"1" maxLength:"2048"`
-	Weight int    `json:"weight" minimum:"1" maximum:"10000" doc:"How many visitors are sent there, next to the weights of the others."`
+	Weight int    `json:"weight" minimum:"1" maximum:"10000" doc:"Share of the visitors, relative to the weights of the other variants."`
 }
 
 type previewFields struct {

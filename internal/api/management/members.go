@@ -10,25 +10,25 @@ import (
 )
 
 // keysStay is what is said of the keys of who goes.
-const keysStay = "API keys that the person made go on working, unless revokeKeys ends them in the same call; the " +
-	"answer and the audit name them."
+const keysStay = "API keys that the user created keep working unless revokeKeys revokes them in the same call. The " +
+	"response and the audit list them."
 
 func (o *Organizations) members() []rpc.Operation {
 	return []rpc.Operation{
-		rpc.Op(rpc.Spec{Name: "listMembers", Summary: "List who belongs to the organization", Class: auth.ViewMembers},
+		rpc.Op(rpc.Spec{Name: "listMembers", Summary: "List the members of the organization", Class: auth.ViewMembers},
 			o.listMembers),
 		rpc.Op(rpc.Spec{
-			Name: "setMemberRole", Summary: "Give a member another role", Class: auth.ManageMembers, Audit: "member.updated",
-			Detail: "Only owners make owners and change what owners are; the last owner stays one.",
+			Name: "setMemberRole", Summary: "Change the role of a member", Class: auth.ManageMembers, Audit: "member.updated",
+			Detail: "Only owners can make a member an owner or change an owner's role. The last owner cannot lose the role.",
 		}, o.setMemberRole),
 		rpc.Op(rpc.Spec{
-			Name: "removeMember", Summary: "Take a member's place away", Class: auth.ManageMembers, Audit: "member.removed",
-			Detail: "The person's account and their places in other organizations stay; invitations that they sent end. " +
+			Name: "removeMember", Summary: "Remove a member", Class: auth.ManageMembers, Audit: "member.removed",
+			Detail: "The user's account and other memberships remain. Invitations that the user sent are revoked. " +
 				keysStay,
 		}, o.removeMember),
 		rpc.Op(rpc.Spec{
-			Name: "leave", Summary: "Give up one's own place", Class: auth.ViewMembers, Audit: "member.removed",
-			Detail: "Anybody may but the last owner. " + keysStay + " Only owners and admins revoke keys.",
+			Name: "leave", Summary: "Leave the organization", Class: auth.ViewMembers, Audit: "member.removed",
+			Detail: "The last owner cannot leave. " + keysStay + " Only owners and admins can revoke keys.",
 		}, o.leave),
 	}
 }
@@ -71,20 +71,20 @@ type removeInput struct {
 	rpc.InOrganization
 
 	UserID     string `json:"userId" minLength:"1" maxLength:"64"`
-	RevokeKeys bool   `json:"revokeKeys,omitempty" doc:"Revokes the API keys that the person made."`
+	RevokeKeys bool   `json:"revokeKeys,omitempty" doc:"Whether to revoke the API keys that the user created."`
 }
 
 type leaveInput struct {
 	rpc.InOrganization
 
-	RevokeKeys bool `json:"revokeKeys,omitempty" doc:"Revokes the API keys that one made; for owners and admins."`
+	RevokeKeys bool `json:"revokeKeys,omitempty" doc:"Whether to revoke the API keys that you created. Only for owners and admins."`
 }
 
 // departureBody is what somebody leaves who has gone.
 type departureBody struct {
-	APIKeys        []KeyBody `json:"apiKeys" doc:"The API keys of the organization that the person made and nobody had revoked or deleted: the oldest 100, as they are now."`
-	APIKeysTotal   int       `json:"apiKeysTotal" doc:"How many there are."`
-	APIKeysRevoked bool      `json:"apiKeysRevoked" doc:"Whether the call has revoked them all."`
+	APIKeys        []KeyBody `json:"apiKeys" doc:"API keys of the organization that the user created and that were neither revoked nor deleted: the oldest 100, in their current state."`
+	APIKeysTotal   int       `json:"apiKeysTotal" doc:"Number of these keys."`
+	APIKeysRevoked bool      `json:"apiKeysRevoked" doc:"Whether the call revoked all of these keys."`
 }
 
 // departed shapes the response of everything that ends with somebody gone.

@@ -10,24 +10,24 @@ import (
 
 func (s *Websites) moving() rpc.Operation {
 	return rpc.Op(rpc.Spec{
-		Name: "move", Summary: "Hand a website over to another organization", Class: auth.OwnOrganization,
+		Name: "move", Summary: "Move a website to another organization", Class: auth.OwnOrganization,
 		Audit: "website.moved",
-		Detail: "For who owns both. Everything stored of the website goes with it, its ids and settings stay. Within a " +
-			"second the other organization's " +
-			"members and keys reach it and these do not any more; API keys that are limited to it are revoked. " +
-			"Events count for the organization that they were received for. The audit of both organizations tells of it.",
+		Detail: "The caller must own both organizations. All stored data moves with the website; its ids and settings " +
+			"remain. Within a second, members and keys of the new organization can access the website, and those of the old " +
+			"one cannot. API keys that are limited to the website are revoked. Events count toward the quota of the " +
+			"organization that received them. The audits of both organizations record the move.",
 	}, s.move)
 }
 
 type websiteMove struct {
 	WebsiteChange
 
-	ToOrganizationID string `json:"toOrganizationId" minLength:"1" maxLength:"30" doc:"The organization that gets the website; the caller has to own it too."`
+	ToOrganizationID string `json:"toOrganizationId" minLength:"1" maxLength:"30" doc:"Id of the organization that receives the website. The caller must own it too."`
 }
 
 type movedBody struct {
 	Website        websiteBody `json:"website"`
-	RevokedAPIKeys int         `json:"revokedApiKeys" doc:"How many API keys were limited to the website, and are revoked now."`
+	RevokedAPIKeys int         `json:"revokedApiKeys" doc:"Number of API keys that were limited to the website and are now revoked."`
 }
 
 func (s *Websites) move(ctx context.Context, call *rpc.Call, in *websiteMove) (*movedBody, error) {

@@ -25,7 +25,7 @@ type Organizations struct {
 // Resource returns the rows.
 func (o *Organizations) Resource() rpc.Resource {
 	return rpc.Resource{
-		Name: "organization", Summary: "An organization's settings, members and invitations.",
+		Name: "organization", Summary: "Settings, members and invitations of an organization.",
 		Failures: []rpc.Failure{
 			{Err: org.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
 			{Err: quota.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
@@ -33,7 +33,7 @@ func (o *Organizations) Resource() rpc.Resource {
 			{
 				Err:     org.ErrInvitationNotFound,
 				Code:    apierr.NotFound,
-				Message: "The invitation is unknown, past, used already or for another e-mail address",
+				Message: "The invitation is unknown, expired, already used or for another e-mail address",
 			},
 			{Err: managed.ErrChanged, Code: apierr.Conflict},
 			{Err: org.ErrNotDeleted, Code: apierr.Conflict, Message: "The organization is not deleted"},
@@ -41,18 +41,18 @@ func (o *Organizations) Resource() rpc.Resource {
 			{
 				Err:     org.ErrLastOwner,
 				Code:    apierr.Conflict,
-				Message: "An organization keeps at least one owner; make somebody else an owner first",
+				Message: "An organization must have at least one owner; make another member an owner first",
 			},
-			{Err: org.ErrMemberExists, Code: apierr.Conflict, Message: "The person is a member already"},
+			{Err: org.ErrMemberExists, Code: apierr.Conflict, Message: "The user is already a member"},
 			{
 				Err:     org.ErrTooManyInvitations,
 				Code:    apierr.Conflict,
-				Message: "There are 100 open invitations already, which is as many as an organization may have",
+				Message: "The organization has 100 open invitations; at most 100 are allowed",
 			},
 			{
 				Err:     org.ErrTooManyMemberships,
 				Code:    apierr.Conflict,
-				Message: "The person belongs to as many organizations as anybody may",
+				Message: "The user has reached the limit of organizations",
 			},
 		},
 		Operations: slices.Concat(o.settings(), o.ownership(), o.usage(), o.members(), o.invitations()),
@@ -61,11 +61,11 @@ func (o *Organizations) Resource() rpc.Resource {
 
 func (o *Organizations) settings() []rpc.Operation {
 	return []rpc.Operation{
-		rpc.Op(rpc.Spec{Name: "get", Summary: "Read the organization's settings", Class: auth.ViewOrganization}, o.get),
+		rpc.Op(rpc.Spec{Name: "get", Summary: "Get the settings of an organization", Class: auth.ViewOrganization}, o.get),
 		rpc.Op(rpc.Spec{
-			Name: "update", Summary: "Change the organization's settings", Class: auth.ManageOrganization,
+			Name: "update", Summary: "Update the settings of an organization", Class: auth.ManageOrganization,
 			Audit:  "organization.updated",
-			Detail: "What is absent stays; null removes the slug or the logo.",
+			Detail: "Absent fields keep their values; null removes the slug or the logo.",
 		}, o.update),
 	}
 }
@@ -73,11 +73,11 @@ func (o *Organizations) settings() []rpc.Operation {
 type organizationBody struct {
 	ID        string       `json:"id"`
 	Name      string       `json:"name"`
-	Slug      *string      `json:"slug" nullable:"true" doc:"Short name for addresses, unlike every other organization's."`
+	Slug      *string      `json:"slug" nullable:"true" doc:"Short name for URLs, unique among all organizations."`
 	LogoURL   *string      `json:"logoUrl" nullable:"true"`
-	Defaults  defaultsBody `json:"defaults" doc:"What new websites begin with."`
-	Quota     quotaBody    `json:"quota" doc:"How the organization stands in the current month."`
-	CreatedBy *string      `json:"createdBy" nullable:"true" doc:"Id of the person who made it; null for the operator."`
+	Defaults  defaultsBody `json:"defaults" doc:"Defaults for new websites."`
+	Quota     quotaBody    `json:"quota" doc:"Usage in the current month."`
+	CreatedBy *string      `json:"createdBy" nullable:"true" doc:"Id of the user who created the organization; null for the operator."`
 	Version   int64        `json:"version"`
 	CreatedAt *rpc.Time    `json:"createdAt"`
 	UpdatedAt *rpc.Time    `json:"updatedAt"`
@@ -114,7 +114,7 @@ type organizationUpdate struct {
 
 	Name     rpc.Patch[string] `json:"name,omitzero" minLength:"1" maxLength:"100"`
 	Slug     rpc.Patch[string] `json:"slug,omitzero" nullable:"true" maxLength:"40" doc:"2 to 40 lower-case letters, digits and hyphens."`
-	LogoURL  rpc.Patch[string] `json:"logoUrl,omitzero" nullable:"true" maxLength:"2048" doc:"An address that begins with https://."`
+	LogoURL  rpc.Patch[string] `json:"logoUrl,omitzero" nullable:"true" maxLength:"2048" doc:"URL that starts with https://."`
 	Defaults defaultsUpdate    `json:"defaults,omitzero"`
 }
 

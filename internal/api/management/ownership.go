@@ -12,47 +12,46 @@ import (
 func (o *Organizations) ownership() []rpc.Operation {
 	return []rpc.Operation{
 		rpc.Op(rpc.Spec{
-			Name: "list", Summary: "List the organizations that one belongs to", Class: auth.Account,
-			Detail: "Oldest place first; there are at most 100, on one page. Calls name the one they act in with " +
-				"organizationId. " +
-				"With deleted, those that one owned and can restore.",
+			Name: "list", Summary: "List your organizations", Class: auth.Account,
+			Detail: "Oldest membership first; at most 100, on one page. Other calls select an organization with " +
+				"organizationId. With deleted, lists the organizations that you owned and can restore.",
 		}, o.list),
 		rpc.Op(rpc.Spec{
-			Name: "create", Summary: "Make an organization", Class: auth.Account, Audit: "organization.created", Creates: true,
-			Detail: "Whoever makes it is its owner. Where session.sign_up is not open, only who owns an organization may " +
-				"make another one.",
+			Name: "create", Summary: "Create an organization", Class: auth.Account, Audit: "organization.created", Creates: true,
+			Detail: "The caller becomes its owner. Unless session.sign_up is open, only owners of an organization can create " +
+				"another one.",
 		}, o.create),
 		rpc.Op(rpc.Spec{
-			Name: "transferOwnership", Summary: "Hand one's ownership over to another member", Class: auth.OwnOrganization,
+			Name: "transferOwnership", Summary: "Transfer your ownership to another member", Class: auth.OwnOrganization,
 			Audit:  "organization.ownershipTransferred",
-			Detail: "The member becomes an owner and the caller what role says, both or neither. Other owners stay owners.",
+			Detail: "The member becomes an owner and the caller gets the given role, in one step. Other owners remain owners.",
 		}, o.transfer),
 		rpc.Op(rpc.Spec{
 			Name: "delete", Summary: "Delete an organization", Class: auth.OwnOrganization, Audit: "organization.deleted",
-			Detail: "Within a second its API keys, its members, its websites' events and all queries are refused, and " +
-				"nothing of it is seen any more. " +
-				"Open invitations end. Its owners can restore the rest for 30 days; after that everything of it is erased.",
+			Detail: "Within a second, its API keys, its members, events of its websites and all queries are rejected, and its " +
+				"data is no longer visible. Open invitations are revoked. Its owners can restore the organization for 30 days; " +
+				"after that all of its data is erased.",
 		}, o.delete),
 		rpc.Op(rpc.Spec{
 			Name: "restore", Summary: "Restore a deleted organization", Class: auth.Account, Audit: "organization.restored",
-			Detail: "For those who owned it. Members, websites and API keys are as they were, and known everywhere within " +
-				"some seconds; invitations are not restored.",
+			Detail: "Only for former owners. Members, websites and API keys are restored, and take effect everywhere within " +
+				"seconds. Invitations are not restored.",
 		}, o.restore),
 	}
 }
 
 type ownMembershipBody struct {
-	ID       string    `json:"id" doc:"The organization's id."`
-	Name     string    `json:"name" doc:"The organization's name."`
+	ID       string    `json:"id" doc:"Id of the organization."`
+	Name     string    `json:"name" doc:"Name of the organization."`
 	Role     string    `json:"role" enum:"owner,admin,editor,viewer"`
 	JoinedAt *rpc.Time `json:"joinedAt"`
 
 	DeletedAt       *rpc.Time `json:"deletedAt" nullable:"true"`
-	RestorableUntil *rpc.Time `json:"restorableUntil" nullable:"true" doc:"Of a deleted organization."`
+	RestorableUntil *rpc.Time `json:"restorableUntil" nullable:"true" doc:"Only for a deleted organization."`
 }
 
 type membershipsInput struct {
-	Deleted bool `json:"deleted,omitempty" doc:"List the organizations that one can restore instead."`
+	Deleted bool `json:"deleted,omitempty" doc:"Lists the organizations that you can restore instead."`
 }
 
 func (o *Organizations) list(
@@ -86,7 +85,7 @@ type organizationCreate struct {
 }
 
 type organizationDefaultsIn struct {
-	Timezone string `json:"timezone,omitempty" minLength:"1" maxLength:"64" doc:"IANA time zone such as Europe/Berlin; UTC without it."`
+	Timezone string `json:"timezone,omitempty" minLength:"1" maxLength:"64" doc:"IANA time zone such as Europe/Berlin; UTC if absent."`
 }
 
 func (o *Organizations) create(ctx context.Context, call *rpc.Call, in *organizationCreate) (*organizationBody, error) {
@@ -102,12 +101,12 @@ func (o *Organizations) create(ctx context.Context, call *rpc.Call, in *organiza
 type transferInput struct {
 	rpc.InOrganization
 
-	UserID string `json:"userId" minLength:"1" maxLength:"64" doc:"The member who becomes an owner."`
-	Role   string `json:"role,omitempty" enum:"admin,editor,viewer" default:"admin" doc:"What the caller is afterwards."`
+	UserID string `json:"userId" minLength:"1" maxLength:"64" doc:"Member who becomes an owner."`
+	Role   string `json:"role,omitempty" enum:"admin,editor,viewer" default:"admin" doc:"Role of the caller after the transfer."`
 }
 
 type transferBody struct {
-	Owner       memberBody `json:"owner" doc:"The member who is an owner now."`
+	Owner       memberBody `json:"owner" doc:"Member who is now an owner."`
 	FormerOwner memberBody `json:"formerOwner" doc:"The caller."`
 }
 
@@ -129,14 +128,14 @@ type deleteInput struct {
 	rpc.InOrganization
 	rpc.Version
 
-	Name string `json:"name" minLength:"1" maxLength:"100" doc:"The organization's name, exactly as it is written, to show that this one is meant."`
+	Name string `json:"name" minLength:"1" maxLength:"100" doc:"Exact name of the organization, as a confirmation."`
 }
 
 type deletionBody struct {
-	Members         int       `json:"members" doc:"How many it had."`
-	Websites        int       `json:"websites" doc:"How many it had that were not deleted before."`
-	APIKeys         int       `json:"apiKeys" doc:"How many it had that were neither revoked nor deleted."`
-	Links           int       `json:"links" doc:"How many short links it had that were not deleted before."`
+	Members         int       `json:"members" doc:"Number of members that it had."`
+	Websites        int       `json:"websites" doc:"Number of websites that it had and that were not deleted before."`
+	APIKeys         int       `json:"apiKeys" doc:"Number of API keys that it had and that were neither revoked nor deleted."`
+	Links           int       `json:"links" doc:"Number of short links that it had and that were not deleted before."`
 	RestorableUntil *rpc.Time `json:"restorableUntil"`
 }
 

@@ -15,29 +15,28 @@ type Passwords struct{ Service *session.Service }
 // Resource returns the rows.
 func (p *Passwords) Resource() rpc.Resource {
 	return rpc.Resource{
-		Name: "password", Summary: "One's own password.",
+		Name: "password", Summary: "Your own password.",
 		Failures: accountFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "change", Summary: "Change one's password", Class: auth.Account, Limit: ratelimit.SignIn,
+				Name: "change", Summary: "Change your password", Class: auth.Account, Limit: ratelimit.SignIn,
 				Audit: "user.passwordChanged",
-				Detail: "All of the person's sessions end; the answer sets the cookie of a new one. A wrong " +
-					"currentPassword counts as a failed sign-in of this client; those of others keep nobody from " +
-					"this.",
+				Detail: "Ends all sessions of the user; the response sets the cookie of a new one. A wrong currentPassword " +
+					"counts as a failed sign-in of this client. Failures of other clients do not block this call.",
 			}, p.change),
 			rpc.Op(rpc.Spec{
-				Name: "forgot", Summary: "Have the permission to set a new password mailed", Class: auth.Public,
+				Name: "forgot", Summary: "Request a password reset", Class: auth.Public,
 				Limit: ratelimit.SignIn,
 				Audit: "user.passwordResetRequested",
-				Detail: "The answer is the same, and as fast, whether there is an account or not. The permission is " +
-					"good for an hour. Where the installation sends no mail the answer is 403.",
+				Detail: "Mails a token that is valid for an hour. The response and its timing do not reveal whether the account " +
+					"exists. Returns 403 if the installation sends no e-mail.",
 			}, p.forgot),
 			rpc.Op(rpc.Spec{
 				Name: "reset", Summary: "Set a new password with a mailed token", Class: auth.Public, Limit: ratelimit.SignIn,
 				Audit: "user.passwordReset",
-				Detail: "All of the person's sessions end, and other permissions with them. It signs nobody in, but " +
-					"the answer sets the cookie by which the account knows the client: whoever else has failed to " +
-					"sign in does not keep it out.",
+				Detail: "Ends all sessions of the user and invalidates the other reset tokens. It does not sign the user in. The " +
+					"response sets the cookie that identifies this client to the account, so that failed sign-ins of other clients " +
+					"do not block it.",
 			}, p.reset),
 		},
 	}
@@ -49,7 +48,7 @@ type changeInput struct {
 }
 
 type changedBody struct {
-	SessionID string `json:"sessionId" doc:"Of the session that has begun."`
+	SessionID string `json:"sessionId" doc:"The new session."`
 }
 
 func (p *Passwords) change(ctx context.Context, call *rpc.Call, in *changeInput) (*changedBody, error) {

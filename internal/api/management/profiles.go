@@ -20,25 +20,25 @@ type Profiles struct {
 }
 
 // whatStays is said with every erasure of a visitor.
-const whatStays = "Stored under ids that were hashed with the salt of an earlier day, nothing can be found by " +
-	"anonymousId: those salts are destroyed. " +
-	"Topics, dead letters and backups keep what they hold until their retention ends; none of it is stored again."
+const whatStays = "Data whose ids were hashed with the salt of an earlier day cannot be found by anonymousId, since " +
+	"those salts are destroyed. Topics, dead letters and backups keep their data until their retention ends; none of it " +
+	"is stored again."
 
 // Resource returns the rows.
 func (p *Profiles) Resource() rpc.Resource {
 	return rpc.Resource{
-		Name: "profiles", Summary: "What is known of visitors.",
+		Name: "profiles", Summary: "Stored data about visitors.",
 		Failures: siteFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Erase a visitor", Class: auth.EraseVisitors, Creates: true, Audit: "erasure.requested",
 				// Ingestion takes any character in them, and an erasure keeps hashes.
 				Unstored: []string{"profileId", "anonymousId"},
-				Detail: "Everything that was received of the visitor by now, and for two more seconds, since edges' clocks " +
-					"differ, in every table: events, vitals, errors, identities, traits and aliases. " +
-					"By profileId, which includes what came under the visitor ids that this profile alone was told to have; by " +
-					"anonymousId, as sent or as stored; or by both. " +
-					"It cannot be taken back. The answer comes before the rows are gone: follow it with erasures/get. " + whatStays,
+				Detail: "Erases the visitor's events, vitals, errors, identities, traits and aliases from all tables. " +
+					"It covers data received until two seconds after the call, since the clocks of edges differ. A " +
+					"profileId includes the visitor ids that belong to this profile alone; an anonymousId can be as sent " +
+					"or as stored. An erasure cannot be undone. The call returns before the rows are deleted: use " +
+					"erasures/get to follow the progress. " + whatStays,
 			}, p.delete),
 		},
 	}
@@ -47,18 +47,18 @@ func (p *Profiles) Resource() rpc.Resource {
 // Erasures returns the rows of the resource of that name.
 func (p *Profiles) Erasures() rpc.Resource {
 	return rpc.Resource{
-		Name: "erasures", Summary: "How far the erasure of visitors and websites got.",
+		Name: "erasures", Summary: "Progress of erasures of visitors and websites.",
 		Failures: append(
 			[]rpc.Failure{{Err: erasure.ErrNotFound, Code: apierr.NotFound, Message: "Erasure not found"}}, siteFailures...),
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "get", Summary: "Follow an erasure", Class: auth.EraseVisitors,
-				Detail: "A key that is limited to one website follows that one's only.",
+				Name: "get", Summary: "Get the progress of an erasure", Class: auth.EraseVisitors,
+				Detail: "A key that is limited to one website can access only the erasures of that website.",
 			}, p.get),
 			rpc.Op(rpc.Spec{
 				Name: "list", Summary: "List erasures", Class: auth.EraseVisitors,
-				Detail: "Newest first, also those of websites whose restore period is over. A key that is limited to one " +
-					"website lists that one's only.",
+				Detail: "Newest first. Includes the erasures of deleted websites whose restore period has ended. A key that is " +
+					"limited to one website lists only the erasures of that website.",
 			}, p.list),
 		},
 	}
@@ -72,35 +72,35 @@ var siteFailures = []rpc.Failure{
 type profileDelete struct {
 	rpc.InOrganization
 
-	WebsiteID   string `json:"websiteId,omitempty" minLength:"1" maxLength:"128" doc:"The website's id or client id; without it, what belongs to the organization and no website. A key that is limited to a website means that one."`
-	ProfileID   string `json:"profileId,omitempty" minLength:"1" maxLength:"256" doc:"Your own id of the user, as events and identify calls have it. This or anonymousId, or both."`
-	AnonymousID string `json:"anonymousId,omitempty" minLength:"1" maxLength:"256" doc:"The id that a browser or app gave the visitor, or as it is stored."`
+	WebsiteID   string `json:"websiteId,omitempty" minLength:"1" maxLength:"128" doc:"Id or client id of the website; if absent, data of the organization without a website. For a key that is limited to one website, that website."`
+	ProfileID   string `json:"profileId,omitempty" minLength:"1" maxLength:"256" doc:"Your own id of the user, as in events and identify calls. profileId, anonymousId or both are required."`
+	AnonymousID string `json:"anonymousId,omitempty" minLength:"1" maxLength:"256" doc:"Id that a browser or app gave the visitor, or the id as stored."`
 }
 
 type erasureRef struct {
 	rpc.InOrganization
 
-	ID string `json:"id" minLength:"1" maxLength:"64" doc:"The erasure's id."`
+	ID string `json:"id" minLength:"1" maxLength:"64" doc:"Id of the erasure."`
 }
 
 type erasureList struct {
 	rpc.InOrganization
 	rpc.Page
 
-	WebsiteID string `json:"websiteId,omitempty" minLength:"1" maxLength:"128" doc:"Only this website's, by its id or client id."`
+	WebsiteID string `json:"websiteId,omitempty" minLength:"1" maxLength:"128" doc:"Only erasures of this website, by its id or client id."`
 }
 
 type erasureBody struct {
 	ID             string           `json:"id"`
 	OrganizationID string           `json:"organizationId"`
-	WebsiteID      *string          `json:"websiteId" nullable:"true" doc:"Null for what belongs to no website."`
-	Kind           string           `json:"kind" enum:"website,profile,visitor" doc:"What is erased: all of a website that was deleted, a profile with its visitor ids, or one visitor id."`
-	State          string           `json:"state" enum:"requested,tombstoned,deleting,done" doc:"tombstoned: nothing of it is stored any more; deleting: what was stored is being deleted; done: nothing is left."`
-	HashedDays     []string         `json:"hashedDays" doc:"Of an anonymousId, the UTC days for which what is stored under its hash is found."`
-	SharedIDs      int              `json:"sharedIds" doc:"Visitor ids of the profile that other profiles were told to have too: what is stored under those without a profile stays, unless each is erased by anonymousId."`
-	DeletedRows    map[string]int64 `json:"deletedRows" doc:"Rows by table."`
-	Note           string           `json:"note" doc:"What cannot be found, and what stays for a while."`
-	RequestedAt    *rpc.Time        `json:"requestedAt" doc:"What was received more than two seconds later stays."`
+	WebsiteID      *string          `json:"websiteId" nullable:"true" doc:"Null for data without a website."`
+	Kind           string           `json:"kind" enum:"website,profile,visitor" doc:"What is erased: a deleted website, a profile with its visitor ids, or one visitor id."`
+	State          string           `json:"state" enum:"requested,tombstoned,deleting,done" doc:"tombstoned: new rows are no longer stored; deleting: stored rows are being deleted; done: no rows are left."`
+	HashedDays     []string         `json:"hashedDays" doc:"UTC days for which data of a hashed anonymousId can be found."`
+	SharedIDs      int              `json:"sharedIds" doc:"Number of visitor ids of the profile that other profiles have too. Data under these ids without a profile remains unless each id is erased by anonymousId."`
+	DeletedRows    map[string]int64 `json:"deletedRows" doc:"Number of rows by table."`
+	Note           string           `json:"note" doc:"Data that cannot be found, and data that remains for a while."`
+	RequestedAt    *rpc.Time        `json:"requestedAt" doc:"Data that is received more than two seconds later remains."`
 	TombstonedAt   *rpc.Time        `json:"tombstonedAt" nullable:"true"`
 	DoneAt         *rpc.Time        `json:"doneAt" nullable:"true"`
 }

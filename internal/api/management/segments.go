@@ -12,28 +12,32 @@ import (
 
 // Segments returns the rows of segments.
 func (s *Flags) Segments() rpc.Resource {
-	const covers = " A key that is limited to one website reaches that website's own only."
+	const covers = " A key that is limited to one website can access only that website's segments."
 	return rpc.Resource{
-		Name: "segments", Summary: "Groups of people that flags ask for.",
+		Name: "segments", Summary: "Groups of users for the rules of flags.",
 		Failures: flagFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "create", Summary: "Make a segment", Class: auth.ManageFlags, Creates: true, Audit: "segment.created",
-				Detail: "It names people, or has conditions, or both. " +
-					"A website's own is meant before the one of all websites that has the same key." + covers,
+				Name: "create", Summary: "Create a segment", Class: auth.ManageFlags, Creates: true, Audit: "segment.created",
+				Detail: "A segment lists users, has conditions, or both. A website's segment overrides a segment of all " +
+					"websites with the same key." + covers,
 			}, s.createSegment),
-			rpc.Op(rpc.Spec{Name: "get", Summary: "Read a segment", Class: auth.ViewFlags, Detail: "By its id or key." + covers},
-				s.getSegment),
 			rpc.Op(rpc.Spec{
-				Name: "list", Summary: "List segments", Class: auth.ViewFlags, Detail: "Without who is in them." + covers,
+				Name: "get", Summary: "Get a segment", Class: auth.ViewFlags,
+				Detail: "Finds the segment by id or key." + covers,
+			}, s.getSegment),
+			rpc.Op(rpc.Spec{
+				Name: "list", Summary: "List segments", Class: auth.ViewFlags,
+				Detail: "Returns the segments without their users and conditions." + covers,
 			}, s.listSegments),
 			rpc.Op(rpc.Spec{
-				Name: "update", Summary: "Change a segment", Class: auth.ManageFlags, Audit: "segment.updated",
-				Detail: "What is absent stays as it is; lists and conditions are replaced whole. All flags that ask for it follow.",
+				Name: "update", Summary: "Update a segment", Class: auth.ManageFlags, Audit: "segment.updated",
+				Detail: "Absent fields keep their values; lists and conditions are replaced as a whole. The change applies to " +
+					"all flags that use the segment.",
 			}, s.updateSegment),
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Delete a segment", Class: auth.ManageFlags, Audit: "segment.deleted",
-				Detail: "For good. One that flags ask for which are not archived stays.",
+				Detail: "This cannot be undone. Returns 409 if a flag that is not archived uses the segment.",
 			}, s.deleteSegment),
 		},
 	}
@@ -42,11 +46,11 @@ func (s *Flags) Segments() rpc.Resource {
 // SegmentSettings are the fields of a segment that are told alike when it is made and when
 // it is changed.
 type SegmentSettings struct {
-	Name        rpc.Patch[string]         `json:"name,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"What the segment is called; null for its key."`
+	Name        rpc.Patch[string]         `json:"name,omitzero" minLength:"1" maxLength:"255" nullable:"true" doc:"Name of the segment; null for its key."`
 	Description rpc.Patch[string]         `json:"description,omitzero" maxLength:"2000" nullable:"true"`
-	UserIDs     rpc.Patch[[]string]       `json:"userIds,omitzero" maxItems:"10000" maxLength:"256" doc:"Who is in it whatever the conditions say; with emails, 10,000 at most."`
-	Emails      rpc.Patch[[]string]       `json:"emails,omitzero" maxItems:"10000" maxLength:"256" doc:"Likewise; whatever their case."`
-	Conditions  rpc.Patch[conditionsBody] `json:"conditions,omitzero" nullable:"true" doc:"Who else is in it; null for nobody. They may ask for no segment."`
+	UserIDs     rpc.Patch[[]string]       `json:"userIds,omitzero" maxItems:"10000" maxLength:"256" doc:"Ids of users who are in the segment regardless of the conditions; with emails, at most 10,000."`
+	Emails      rpc.Patch[[]string]       `json:"emails,omitzero" maxItems:"10000" maxLength:"256" doc:"E-mail addresses of users who are in the segment regardless of the conditions. Compared without regard to case."`
+	Conditions  rpc.Patch[conditionsBody] `json:"conditions,omitzero" nullable:"true" doc:"Conditions under which other users are in the segment; null for none. They must not use the operator inSegment."`
 }
 
 func (in *SegmentSettings) fields() flag.SegmentFields {
@@ -60,8 +64,8 @@ type segmentCreate struct {
 	rpc.InOrganization
 	SegmentSettings
 
-	Key       string            `json:"key" pattern:"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$" maxLength:"128" doc:"What conditions name it by, unlike every other segment of the website, or of all websites. It stays."`
-	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"The id or client id of the website whose flags may ask for it; null for all of the organization. It stays."`
+	Key       string            `json:"key" pattern:"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$" maxLength:"128" doc:"Key that conditions refer to, unique among the segments of the website, or of all websites. It cannot be changed."`
+	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Id or client id of the website whose flags can use the segment; null for all websites of the organization. It cannot be changed."`
 }
 
 type segmentUpdate struct {
@@ -72,18 +76,18 @@ type segmentUpdate struct {
 type segmentGet struct {
 	rpc.InOrganization
 
-	ID        string            `json:"id,omitempty" minLength:"1" maxLength:"64" doc:"The segment's id."`
-	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"128" doc:"The segment's key, instead of its id."`
-	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"The website whose key it is; null for that of all websites."`
+	ID        string            `json:"id,omitempty" minLength:"1" maxLength:"64" doc:"Id of the segment."`
+	Key       string            `json:"key,omitempty" minLength:"1" maxLength:"128" doc:"Key of the segment, instead of its id."`
+	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Website of the key; null for a segment of all websites."`
 }
 
 type segmentList struct {
 	rpc.InOrganization
 	rpc.Page
 
-	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Only a website's own; null for only those of all websites."`
-	Search    string            `json:"search,omitempty" minLength:"2" maxLength:"100" doc:"A part of the key, name or description, whatever its case."`
-	Sort      string            `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"The order: latest first, or oldest first."`
+	WebsiteID rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Only segments of this website; null for only segments of all websites."`
+	Search    string            `json:"search,omitempty" minLength:"2" maxLength:"100" doc:"Substring of the key, name or description, in any case."`
+	Sort      string            `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"Sort order; -createdAt lists the newest first."`
 }
 
 // SegmentSummary is a segment without who is in it.
@@ -91,13 +95,13 @@ type SegmentSummary struct {
 	ID             string    `json:"id"`
 	OrganizationID string    `json:"organizationId"`
 	WebsiteID      *string   `json:"websiteId" nullable:"true" doc:"Null for a segment of all websites of the organization."`
-	Version        int64     `json:"version" doc:"One more with every change."`
+	Version        int64     `json:"version" doc:"Number that increases with every change."`
 	Key            string    `json:"key"`
 	Name           string    `json:"name"`
 	Description    *string   `json:"description" nullable:"true"`
 	CreatedAt      *rpc.Time `json:"createdAt"`
 	UpdatedAt      *rpc.Time `json:"updatedAt"`
-	CreatedBy      *string   `json:"createdBy" nullable:"true" doc:"The id of who made the segment; null for the operator's command."`
+	CreatedBy      *string   `json:"createdBy" nullable:"true" doc:"Id of the user who created the segment; null for the operator's command."`
 }
 
 type segmentBody struct {

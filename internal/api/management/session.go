@@ -18,59 +18,58 @@ type Sessions struct{ Service *session.Service }
 // accountFailures are the errors of the resources that are about an account.
 var accountFailures = []rpc.Failure{
 	{Err: session.ErrNotFound, Code: apierr.NotFound, Message: "Session not found"},
-	{Err: session.ErrPasswordChanged, Code: apierr.Conflict, Message: "The password has changed in the meantime"},
-	{Err: session.ErrVerified, Code: apierr.Conflict, Message: "The e-mail address is verified already"},
-	{Err: org.ErrEmailTaken, Code: apierr.Conflict, Message: "There is an account with this e-mail address already"},
+	{Err: session.ErrPasswordChanged, Code: apierr.Conflict, Message: "The password has changed since it was read"},
+	{Err: session.ErrVerified, Code: apierr.Conflict, Message: "The e-mail address is already verified"},
+	{Err: org.ErrEmailTaken, Code: apierr.Conflict, Message: "An account with this e-mail address already exists"},
 	{
 		Err:     org.ErrInvitationNotFound,
 		Code:    apierr.NotFound,
-		Message: "The invitation is unknown, past, used already or for another e-mail address",
+		Message: "The invitation is unknown, expired, already used or for another e-mail address",
 	},
-	{Err: org.ErrTooManyMemberships, Code: apierr.Conflict, Message: "You belong to as many organizations as anybody may"},
+	{Err: org.ErrTooManyMemberships, Code: apierr.Conflict, Message: "You have reached the limit of organizations"},
 }
 
 // Resource returns the rows.
 func (s *Sessions) Resource() rpc.Resource {
 	return rpc.Resource{
-		Name: "session", Summary: "Signing up, in and out, and the sessions of the person who is signed in.",
+		Name: "session", Summary: "Sign-up, sign-in, sign-out and the sessions of the signed-in user.",
 		Failures: accountFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "signUp", Summary: "Make an account and sign in", Class: auth.Public, Limit: ratelimit.SignIn,
+				Name: "signUp", Summary: "Create an account and sign in", Class: auth.Public, Limit: ratelimit.SignIn,
 				Audit: "user.created", Creates: true,
-				Detail: "Whether anybody may, only who has an invitation, or nobody, is the setting session.sign_up. " +
-					"With an invitation the person gets the place that it offers, else an organization of their own. " +
-					"The answer sets the session's cookie. Where mail is sent, a token for account/verifyEmail is " +
-					"mailed to the address, unless the invitation was mailed there.",
+				Detail: "The setting session.sign_up controls whether anyone, only invited people or no one can sign up. With an " +
+					"invitation, the user joins the inviting organization; otherwise the call creates an organization. The response " +
+					"sets the session cookie. If the installation sends e-mail, a token for account/verifyEmail is mailed to the " +
+					"address, unless the invitation was mailed there.",
 			}, s.signUp),
 			rpc.Op(rpc.Spec{
 				Name: "signIn", Summary: "Sign in with a password", Class: auth.Public, Limit: ratelimit.SignIn,
 				Audit: "session.created",
-				Detail: "The answer sets the session's cookie; a session that the request came with ends. An unknown " +
-					"address and a wrong password get the same answer. After ten failures at once for an account " +
-					"from one network, thirty from a network or a hundred for an account one more is answered 429 " +
-					"until some time has passed, whether there is an account or not. The answer sets a second cookie " +
-					"too, for 180 days: with it, or with a session of the account, only the client's own failures " +
-					"count, ten at once. A failure is in the audit of the organizations that the account belongs to, " +
-					"as user.signInFailed.",
+				Detail: "The response sets the session cookie and ends the session that the request came with. An unknown " +
+					"address and a wrong password get the same response. After ten recent failures for an account from one network, " +
+					"thirty from one network or a hundred for one account, further attempts return 429 for some time, whether the " +
+					"account exists or not. The response also sets a second cookie for 180 days: for a client with this cookie, or " +
+					"with a session of the account, only its own failures count, with a limit of ten. The audits of the account's " +
+					"organizations record failures as user.signInFailed.",
 			}, s.signIn),
 			rpc.Op(rpc.Spec{
-				Name: "signOut", Summary: "End the session of the cookie", Class: auth.Public, Audit: "session.ended",
-				Detail: "The answer removes the cookie. Without a session it changes nothing.",
+				Name: "signOut", Summary: "End the current session", Class: auth.Public, Audit: "session.ended",
+				Detail: "The response removes the cookie. Without a session the call changes nothing.",
 			}, s.signOut),
 			rpc.Op(rpc.Spec{
-				Name: "get", Summary: "Say who is signed in", Class: auth.Account,
-				Detail: "The person of the session's cookie and the organizations that they belong to.",
+				Name: "get", Summary: "Get the signed-in user", Class: auth.Account,
+				Detail: "Returns the user of the session cookie and the user's organizations.",
 			}, s.get),
 			rpc.Op(rpc.Spec{
-				Name: "list", Summary: "List one's own sessions", Class: auth.Account,
-				Detail: "Newest first; there are at most 100, on one page.",
+				Name: "list", Summary: "List your sessions", Class: auth.Account,
+				Detail: "Newest first; at most 100, on one page.",
 			}, s.list),
 			rpc.Op(rpc.Spec{
-				Name: "end", Summary: "End one of one's own sessions", Class: auth.Account, Audit: "session.ended",
+				Name: "end", Summary: "End one of your sessions", Class: auth.Account, Audit: "session.ended",
 			}, s.end),
 			rpc.Op(rpc.Spec{
-				Name: "endOthers", Summary: "End all of one's own sessions but this one", Class: auth.Account,
+				Name: "endOthers", Summary: "End all of your sessions except the current one", Class: auth.Account,
 				Audit: "session.ended",
 			}, s.endOthers),
 		},
@@ -80,9 +79,9 @@ func (s *Sessions) Resource() rpc.Resource {
 type signUpInput struct {
 	Email        string `json:"email" minLength:"3" maxLength:"254"`
 	Password     string `json:"password" minLength:"8" maxLength:"1024" doc:"At most 1024 bytes."`
-	Name         string `json:"name" minLength:"1" maxLength:"100" doc:"How others see the person."`
-	Organization string `json:"organization,omitempty" minLength:"1" maxLength:"100" doc:"Name of the organization that the account begins with; the person's name without it. Not looked at with an invitation."`
-	Invitation   string `json:"invitation,omitempty" minLength:"1" maxLength:"64" doc:"The token of an invitation for this e-mail address."`
+	Name         string `json:"name" minLength:"1" maxLength:"100" doc:"Name of the user that others see."`
+	Organization string `json:"organization,omitempty" minLength:"1" maxLength:"100" doc:"Name of the organization that the call creates; the user's name if absent. Ignored with an invitation."`
+	Invitation   string `json:"invitation,omitempty" minLength:"1" maxLength:"64" doc:"Token of an invitation for this e-mail address."`
 }
 
 type signInInput struct {
@@ -91,9 +90,9 @@ type signInInput struct {
 }
 
 type sessionBody struct {
-	ID            string           `json:"id" doc:"The session's id."`
+	ID            string           `json:"id" doc:"Id of the session."`
 	User          userBody         `json:"user"`
-	Organizations []membershipBody `json:"organizations" doc:"Where the person belongs, oldest first. Calls name the one they act in, unless it is the only one."`
+	Organizations []membershipBody `json:"organizations" doc:"Memberships of the user, oldest first. Other calls select an organization with organizationId if the user has several."`
 }
 
 type userBody struct {
@@ -102,8 +101,8 @@ type userBody struct {
 	Name      string    `json:"name"`
 	CreatedAt *rpc.Time `json:"createdAt"`
 	// Verified or not, both are there.
-	EmailVerified bool      `json:"emailVerified" doc:"Whether the address is known to be the person's own."`
-	VerifiedAt    *rpc.Time `json:"verifiedAt" nullable:"true" doc:"Since when it is known; null while it is not."`
+	EmailVerified bool      `json:"emailVerified" doc:"Whether the e-mail address is verified."`
+	VerifiedAt    *rpc.Time `json:"verifiedAt" nullable:"true" doc:"Time at which the address was verified; null while it is not."`
 }
 
 func newUserBody(u *org.User) userBody {
@@ -114,8 +113,8 @@ func newUserBody(u *org.User) userBody {
 }
 
 type membershipBody struct {
-	ID   string `json:"id" doc:"The organization's id."`
-	Name string `json:"name" doc:"The organization's name."`
+	ID   string `json:"id" doc:"Id of the organization."`
+	Name string `json:"name" doc:"Name of the organization."`
 	Role string `json:"role" enum:"owner,admin,editor,viewer"`
 }
 
@@ -192,11 +191,11 @@ func (s *Sessions) get(ctx context.Context, call *rpc.Call, _ *rpc.Empty) (*sess
 type sessionRecord struct {
 	ID         string    `json:"id"`
 	Current    bool      `json:"current" doc:"Whether it is the session of this call."`
-	IP         string    `json:"ip" doc:"Address of the client that signed in."`
-	UserAgent  string    `json:"userAgent" doc:"Of the client that signed in."`
+	IP         string    `json:"ip" doc:"IP address of the client that signed in."`
+	UserAgent  string    `json:"userAgent" doc:"User agent of the client that signed in."`
 	CreatedAt  *rpc.Time `json:"createdAt"`
-	LastSeenAt *rpc.Time `json:"lastSeenAt" doc:"When it was used last, to some minutes."`
-	ExpiresAt  *rpc.Time `json:"expiresAt" doc:"When it ends, however much it is used."`
+	LastSeenAt *rpc.Time `json:"lastSeenAt" doc:"Time of the last use, accurate to a few minutes."`
+	ExpiresAt  *rpc.Time `json:"expiresAt" doc:"Time at which the session expires regardless of its use."`
 }
 
 func (s *Sessions) list(ctx context.Context, call *rpc.Call, _ *rpc.Empty) (*rpc.List[sessionRecord], error) {
@@ -225,7 +224,7 @@ func (s *Sessions) end(ctx context.Context, call *rpc.Call, in *rpc.ID) (*rpc.Em
 }
 
 type endedBody struct {
-	Ended int `json:"ended" doc:"How many sessions were ended."`
+	Ended int `json:"ended" doc:"Number of sessions that were ended."`
 }
 
 func (s *Sessions) endOthers(ctx context.Context, call *rpc.Call, _ *rpc.Empty) (*endedBody, error) {

@@ -12,21 +12,20 @@ import (
 func (o *Organizations) usage() []rpc.Operation {
 	return []rpc.Operation{
 		rpc.Op(rpc.Spec{
-			Name: "usage", Summary: "Count the events of a month, by day and website", Class: auth.ViewOrganization,
-			Detail: "Counted is what was stored, by the UTC day of receipt, as quotas are; an event that came twice counts " +
-				"once. " +
-				"A month has at most 100 websites here, those with the most events; the others are summed up.",
+			Name: "usage", Summary: "Count the events of a month by day and website", Class: auth.ViewOrganization,
+			Detail: "Counts stored events by the UTC day of receipt, like quotas. Duplicates count once. The response lists " +
+				"the 100 websites with the most events and sums up the others.",
 		}, o.monthOf),
 	}
 }
 
 type quotaBody struct {
-	Month         string    `json:"month" doc:"The current month in UTC, such as 2026-11."`
-	MonthlyEvents *int64    `json:"monthlyEvents" nullable:"true" doc:"Events that the organization may have stored in a month; null when unlimited, also where an external service decides."`
-	UsedEvents    int64     `json:"usedEvents" doc:"As of countedAt; organization/usage counts anew."`
-	Exceeded      bool      `json:"exceeded" doc:"True when further events are refused with status 402."`
-	NoticePercent *int      `json:"noticePercent" nullable:"true" enum:"80,100" doc:"What share of the quota owners were told of: 80 or 100; null for none yet."`
-	CountedAt     *rpc.Time `json:"countedAt" nullable:"true" doc:"Null when nothing was counted this month."`
+	Month         string    `json:"month" doc:"Current month in UTC, such as 2026-11."`
+	MonthlyEvents *int64    `json:"monthlyEvents" nullable:"true" doc:"Maximum number of events that the organization can store in a month; null if there is no limit or an external service decides."`
+	UsedEvents    int64     `json:"usedEvents" doc:"Number of events as of countedAt. organization/usage counts them again."`
+	Exceeded      bool      `json:"exceeded" doc:"Whether further events are rejected with status 402."`
+	NoticePercent *int      `json:"noticePercent" nullable:"true" enum:"80,100" doc:"Share of the quota that the owners were notified about: 80 or 100; null for none yet."`
+	CountedAt     *rpc.Time `json:"countedAt" nullable:"true" doc:"Time of the count; null if nothing was counted this month."`
 }
 
 func newQuotaBody(s *quota.Standing) quotaBody {
@@ -43,15 +42,15 @@ func newQuotaBody(s *quota.Standing) quotaBody {
 type usageInput struct {
 	rpc.InOrganization
 
-	Month     string `json:"month,omitempty" maxLength:"7" doc:"A month in UTC such as 2026-11; without it the current one."`
-	WebsiteID string `json:"websiteId,omitempty" maxLength:"64" doc:"Counts this website alone, by its id or client id, a deleted one by its id; the organization's id stands for events of no website."`
+	Month     string `json:"month,omitempty" maxLength:"7" doc:"Month in UTC such as 2026-11; the current one if absent."`
+	WebsiteID string `json:"websiteId,omitempty" maxLength:"64" doc:"Counts only this website, by its id or client id, or a deleted website by its id. The organization's id counts events without a website."`
 }
 
 type usageBody struct {
 	Month         string             `json:"month"`
 	Events        int64              `json:"events"`
-	Days          []usageDay         `json:"days" doc:"The days that have events."`
-	Websites      []usageWebsite     `json:"websites" doc:"Those with the most events first."`
+	Days          []usageDay         `json:"days" doc:"Days with events."`
+	Websites      []usageWebsite     `json:"websites" doc:"Websites with the most events first."`
 	OtherWebsites usageOtherWebsites `json:"otherWebsites"`
 }
 
@@ -61,7 +60,7 @@ type usageDay struct {
 }
 
 type usageWebsite struct {
-	WebsiteID *string    `json:"websiteId" nullable:"true" doc:"Null for events of no website."`
+	WebsiteID *string    `json:"websiteId" nullable:"true" doc:"Id of the website; null for events without a website."`
 	Events    int64      `json:"events"`
 	Days      []usageDay `json:"days"`
 }

@@ -26,43 +26,43 @@ type Websites struct {
 
 // Resource returns the rows.
 func (s *Websites) Resource() rpc.Resource {
-	const sessionsAndKeys = " A key that is limited to one website reaches that one only."
+	const sessionsAndKeys = " A key that is limited to one website can access only that website."
 	return rpc.Resource{
-		Name: "websites", Summary: "The sites and apps whose events are collected.",
+		Name: "websites", Summary: "Websites and apps whose events are collected.",
 		Failures: []rpc.Failure{
 			{Err: website.ErrNotFound, Code: apierr.NotFound, Message: "Website not found"},
 			{Err: website.ErrNotCovered, Code: apierr.AccessDenied, Message: "The API key is limited to another website"},
 			{
 				Err:     website.ErrDomainTaken,
 				Code:    apierr.Conflict,
-				Message: "Another website of the organization has this domain already",
+				Message: "Another website of the organization already has this domain",
 			},
-			{Err: website.ErrClientIDTaken, Code: apierr.Conflict, Message: "The client id is taken already; try again"},
-			{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "The website has changed in the meantime"},
+			{Err: website.ErrClientIDTaken, Code: apierr.Conflict, Message: "The client id is already taken; try again"},
+			{Err: managed.ErrChanged, Code: apierr.Conflict, Message: "The website has changed since it was read"},
 			{Err: website.ErrNotDeleted, Code: apierr.Conflict, Message: "The website is not deleted"},
 			{Err: org.ErrNotFound, Code: apierr.NotFound, Message: "Organization not found"},
 		},
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{
-				Name: "create", Summary: "Add a website", Class: auth.AddWebsites, Creates: true, Audit: "website.created",
-				Detail: "The domain is taken out of a URL if need be, without \"www.\", and belongs to one website of the " +
-					"organization. The client id, which the tag carries, is the id at first. A key that is limited to one website " +
-					"adds none.",
+				Name: "create", Summary: "Create a website", Class: auth.AddWebsites, Creates: true, Audit: "website.created",
+				Detail: "Extracts the domain from a URL and removes \"www.\". A domain can belong to only one website of the " +
+					"organization. The client id, which the tracking tag contains, initially equals the id. A key that is limited " +
+					"to one website cannot create websites.",
 			}, s.create),
 			rpc.Op(rpc.Spec{
 				Name:    "get",
-				Summary: "Read a website and its settings",
+				Summary: "Get a website and its settings",
 				Class:   auth.ReadWebsites,
-				Detail:  "By its id or client id." + sessionsAndKeys,
+				Detail:  "Finds the website by id or client id." + sessionsAndKeys,
 			}, s.get),
 			rpc.Op(rpc.Spec{
 				Name: "list", Summary: "List websites", Class: auth.ViewWebsites,
-				Detail: "Those that exist, or with deleted those that can be restored; without their settings for a key that " +
-					"may not manage them." + sessionsAndKeys,
+				Detail: "Lists existing websites. With deleted, lists websites that can be restored. Omits the " +
+					"settings for a key that cannot manage websites." + sessionsAndKeys,
 			}, s.list),
 			rpc.Op(rpc.Spec{
-				Name: "update", Summary: "Change a website or its settings", Class: auth.ManageWebsites, Audit: "website.updated",
-				Detail: "What is absent stays as it is; lists are replaced whole." + sessionsAndKeys,
+				Name: "update", Summary: "Update a website or its settings", Class: auth.ManageWebsites, Audit: "website.updated",
+				Detail: "Absent fields keep their values; lists are replaced as a whole." + sessionsAndKeys,
 			}, s.update),
 			rpc.Op(
 				rpc.Spec{
@@ -79,21 +79,21 @@ func (s *Websites) Resource() rpc.Resource {
 				Audit:   "website.unpublished",
 			}, s.publish(false)),
 			rpc.Op(rpc.Spec{
-				Name: "rotateClientId", Summary: "Give a website a new client id", Class: auth.ManageWebsites,
+				Name: "rotateClientId", Summary: "Rotate the client id of a website", Class: auth.ManageWebsites,
 				Audit:  "website.clientIdRotated",
-				Detail: "Events that carry the old one are refused at once, or after a grace period.",
+				Detail: "Events with the old client id are rejected at once, or after a grace period.",
 			}, s.rotate),
 			rpc.Op(rpc.Spec{
 				Name: "delete", Summary: "Delete a website", Class: auth.ManageWebsites, Audit: "website.deleted",
-				Detail: "Its events and queries are refused at once, and its domain is free. It can be restored for 30 days; " +
-					"after that everything of it is erased.",
+				Detail: "Its events and queries are rejected at once, and its domain becomes available. The website can be " +
+					"restored for 30 days; after that all of its data is erased.",
 			}, s.delete),
 			rpc.Op(rpc.Spec{
 				Name: "restore", Summary: "Restore a deleted website", Class: auth.ManageWebsites, Audit: "website.restored",
-				Detail: "As it was, unless another website has its domain by now.",
+				Detail: "Restores everything, unless another website has taken its domain.",
 			}, s.restore),
 			s.moving(),
-			rpc.Op(rpc.Spec{Name: "snippet", Summary: "Get the tag to put into pages", Class: auth.ViewWebsites}, s.snippet),
+			rpc.Op(rpc.Spec{Name: "snippet", Summary: "Get the tracking tag of a website", Class: auth.ViewWebsites}, s.snippet),
 		},
 	}
 }
@@ -103,7 +103,7 @@ func (s *Websites) Resource() rpc.Resource {
 type WebsiteRef struct {
 	rpc.InOrganization
 
-	ID string `json:"id" minLength:"1" maxLength:"128" doc:"The website's id or client id."`
+	ID string `json:"id" minLength:"1" maxLength:"128" doc:"Id or client id of the website."`
 }
 
 // WebsiteChange is the input of changes without settings.
@@ -115,37 +115,37 @@ type WebsiteChange struct {
 type websiteCreate struct {
 	rpc.InOrganization
 
-	Name     string          `json:"name" minLength:"1" maxLength:"100" doc:"What the website is called."`
-	Domain   string          `json:"domain" minLength:"1" maxLength:"2048" doc:"Its host name, or an address that holds it." example:"shop.example.com"`
-	Timezone string          `json:"timezone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name of its time zone, for whoever shows it: a query names its own; without it the organization's defaults.timezone." example:"Europe/Berlin"`
-	IsPublic bool            `json:"isPublic,omitempty" doc:"Whether its overview may be queried without a credential."`
+	Name     string          `json:"name" minLength:"1" maxLength:"100" doc:"Name of the website."`
+	Domain   string          `json:"domain" minLength:"1" maxLength:"2048" doc:"Host name of the website, or a URL that contains it." example:"shop.example.com"`
+	Timezone string          `json:"timezone,omitempty" minLength:"1" maxLength:"64" doc:"IANA time zone for displays; queries specify their own. If absent, the organization's defaults.timezone." example:"Europe/Berlin"`
+	IsPublic bool            `json:"isPublic,omitempty" doc:"Whether the overview can be queried without a credential."`
 	Settings websiteSettings `json:"settings,omitzero"`
 }
 
 type websiteUpdate struct {
 	WebsiteChange
 
-	Name     rpc.Patch[string] `json:"name,omitzero" minLength:"1" maxLength:"100" doc:"What the website is called."`
-	Domain   rpc.Patch[string] `json:"domain,omitzero" minLength:"1" maxLength:"2048" doc:"Its host name, or an address that holds it."`
-	Timezone rpc.Patch[string] `json:"timezone,omitzero" minLength:"1" maxLength:"64" doc:"IANA name of its time zone, for whoever shows it: a query names its own."`
+	Name     rpc.Patch[string] `json:"name,omitzero" minLength:"1" maxLength:"100" doc:"Name of the website."`
+	Domain   rpc.Patch[string] `json:"domain,omitzero" minLength:"1" maxLength:"2048" doc:"Host name of the website, or a URL that contains it."`
+	Timezone rpc.Patch[string] `json:"timezone,omitzero" minLength:"1" maxLength:"64" doc:"IANA time zone for displays; queries specify their own."`
 	Settings websiteSettings   `json:"settings,omitzero"`
 }
 
 // websiteSettings are settings in an input: what is absent stays, or has its
 // default.
 type websiteSettings struct {
-	AllowedOrigins        rpc.Patch[[]string]  `json:"allowedOrigins,omitzero" maxItems:"100" maxLength:"2048" doc:"The only hosts whose pages may send events with the client id: exact names or *.example.com. Empty for all."`
-	AllowedIPs            rpc.Patch[[]string]  `json:"allowedIps,omitzero" maxItems:"100" maxLength:"64" doc:"The only addresses and CIDR ranges that may send events with the client id. Empty for all."`
-	ExcludedPaths         rpc.Patch[[]string]  `json:"excludedPaths,omitzero" maxItems:"100" maxLength:"256" doc:"Patterns of paths that are not counted: * stands for one segment, ** for any number."`
-	ExcludedIPs           rpc.Patch[[]string]  `json:"excludedIps,omitzero" maxItems:"100" maxLength:"64" doc:"Addresses and CIDR ranges that are not counted."`
-	MaskPatterns          rpc.Patch[[]string]  `json:"maskPatterns,omitzero" maxItems:"100" maxLength:"256" doc:"Patterns of paths whose segments under a star are stored as a star."`
-	AnonymizeVisitorIDs   rpc.Patch[anonymize] `json:"anonymizeVisitorIds,omitzero" doc:"Whether visitor ids are stored hashed with the salt of the day, for events that do not say."`
-	SessionTimeoutMinutes rpc.Patch[int]       `json:"sessionTimeoutMinutes,omitzero" minimum:"1" maximum:"1440" doc:"After how long without a sign of life the tracker begins another session; 30 at first. The tag says it: put the new one into the pages after a change."`
-	BotFilter             rpc.Patch[bool]      `json:"botFilter,omitzero" doc:"Whether the events of known bots are set apart; true at first."`
-	HonorGPC              rpc.Patch[bool]      `json:"honorGlobalPrivacyControl,omitzero" doc:"Whether nothing is collected of browsers that send Sec-GPC: 1; false at first."`
-	HonorDNT              rpc.Patch[bool]      `json:"honorDoNotTrack,omitzero" doc:"Whether nothing is collected of browsers that send DNT: 1; false at first."`
-	DataRetentionDays     rpc.Patch[int]       `json:"dataRetentionDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"For how many days events and rollups are kept; null for ever."`
-	TrackQueryParams      rpc.Patch[[]string]  `json:"trackQueryParams,omitzero" maxItems:"100" maxLength:"64" doc:"Query parameters that stay in stored addresses besides those of campaigns."`
+	AllowedOrigins        rpc.Patch[[]string]  `json:"allowedOrigins,omitzero" maxItems:"100" maxLength:"2048" doc:"Hosts whose pages can send events with the client id: exact names or *.example.com. Empty allows all."`
+	AllowedIPs            rpc.Patch[[]string]  `json:"allowedIps,omitzero" maxItems:"100" maxLength:"64" doc:"IP addresses and CIDR ranges that can send events with the client id. Empty allows all."`
+	ExcludedPaths         rpc.Patch[[]string]  `json:"excludedPaths,omitzero" maxItems:"100" maxLength:"256" doc:"Path patterns whose events are dropped. * matches one segment, ** any number."`
+	ExcludedIPs           rpc.Patch[[]string]  `json:"excludedIps,omitzero" maxItems:"100" maxLength:"64" doc:"IP addresses and CIDR ranges whose events are dropped."`
+	MaskPatterns          rpc.Patch[[]string]  `json:"maskPatterns,omitzero" maxItems:"100" maxLength:"256" doc:"Path patterns whose segments that match a star are stored as a star."`
+	AnonymizeVisitorIDs   rpc.Patch[anonymize] `json:"anonymizeVisitorIds,omitzero" doc:"Whether visitor ids are stored hashed with the salt of the day, for events that do not specify it."`
+	SessionTimeoutMinutes rpc.Patch[int]       `json:"sessionTimeoutMinutes,omitzero" minimum:"1" maximum:"1440" doc:"Minutes of inactivity after which the tracker starts a new session; 30 by default. The tracking tag contains the value: replace the tag in your pages after a change."`
+	BotFilter             rpc.Patch[bool]      `json:"botFilter,omitzero" doc:"Whether events of known bots are dropped; true by default."`
+	HonorGPC              rpc.Patch[bool]      `json:"honorGlobalPrivacyControl,omitzero" doc:"Whether events of browsers that send Sec-GPC: 1 are dropped; false by default."`
+	HonorDNT              rpc.Patch[bool]      `json:"honorDoNotTrack,omitzero" doc:"Whether events of browsers that send DNT: 1 are dropped; false by default."`
+	DataRetentionDays     rpc.Patch[int]       `json:"dataRetentionDays,omitzero" minimum:"1" maximum:"3650" nullable:"true" doc:"Days for which events and rollups are kept; null to keep them forever."`
+	TrackQueryParams      rpc.Patch[[]string]  `json:"trackQueryParams,omitzero" maxItems:"100" maxLength:"64" doc:"Query parameters that are stored in URLs in addition to campaign parameters."`
 }
 
 // apply changes the settings that were sent.
@@ -175,34 +175,34 @@ type websiteList struct {
 	rpc.InOrganization
 	rpc.Page
 
-	Search  string `json:"search,omitempty" minLength:"1" maxLength:"100" doc:"A part of the name or the domain, whatever its case."`
-	Sort    string `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"The order: latest first, or oldest first."`
-	Deleted bool   `json:"deleted,omitempty" doc:"List the websites that can be restored instead."`
+	Search  string `json:"search,omitempty" minLength:"1" maxLength:"100" doc:"Substring of the name or domain, in any case."`
+	Sort    string `json:"sort,omitempty" enum:"-createdAt,createdAt" default:"-createdAt" doc:"Sort order; -createdAt lists the newest first."`
+	Deleted bool   `json:"deleted,omitempty" doc:"Lists the websites that can be restored instead."`
 }
 
 type websiteRotate struct {
 	WebsiteChange
 
-	GracePeriodSeconds int `json:"gracePeriodSeconds,omitempty" minimum:"0" maximum:"2592000" doc:"For how long the old client id is still accepted."`
+	GracePeriodSeconds int `json:"gracePeriodSeconds,omitempty" minimum:"0" maximum:"2592000" doc:"Seconds for which the old client id is still accepted."`
 }
 
 type websiteBody struct {
 	ID               string               `json:"id"`
 	OrganizationID   string               `json:"organizationId"`
-	Version          int64                `json:"version" doc:"One more with every change."`
-	ClientID         string               `json:"clientId" doc:"The public name that browsers carry."`
-	OldClientID      *string              `json:"oldClientId" nullable:"true" doc:"The client id before the last rotation, while it is accepted."`
+	Version          int64                `json:"version" doc:"Number that increases with every change."`
+	ClientID         string               `json:"clientId" doc:"Public id that browsers send."`
+	OldClientID      *string              `json:"oldClientId" nullable:"true" doc:"Client id before the last rotation, while it is accepted."`
 	OldClientIDUntil *rpc.Time            `json:"oldClientIdUntil" nullable:"true"`
 	Name             string               `json:"name"`
 	Domain           string               `json:"domain"`
 	Timezone         string               `json:"timezone"`
 	IsPublic         bool                 `json:"isPublic"`
-	Settings         *websiteSettingsBody `json:"settings,omitempty" doc:"Absent for API keys that may not manage websites."`
+	Settings         *websiteSettingsBody `json:"settings,omitempty" doc:"Absent for API keys that cannot manage websites."`
 	CreatedAt        *rpc.Time            `json:"createdAt"`
 	UpdatedAt        *rpc.Time            `json:"updatedAt"`
 	DeletedAt        *rpc.Time            `json:"deletedAt" nullable:"true"`
-	RestorableUntil  *rpc.Time            `json:"restorableUntil" nullable:"true" doc:"Of a deleted website."`
-	CreatedBy        *string              `json:"createdBy" nullable:"true" doc:"The id of who made it; null for the operator's command."`
+	RestorableUntil  *rpc.Time            `json:"restorableUntil" nullable:"true" doc:"Only for a deleted website."`
+	CreatedBy        *string              `json:"createdBy" nullable:"true" doc:"Id of the user who created the website; null for the operator's command."`
 }
 
 type websiteSettingsBody struct {
@@ -352,11 +352,11 @@ func (s *Websites) restore(ctx context.Context, call *rpc.Call, in *WebsiteChang
 
 type snippetBody struct {
 	ClientID  string `json:"clientId"`
-	IngestURL string `json:"ingestUrl" doc:"Where events go."`
-	ScriptURL string `json:"scriptUrl" doc:"Where the tracker of the running release is served."`
-	Integrity string `json:"integrity" doc:"The checksum of the tracker that html names."`
-	HTML      string `json:"html" doc:"The tag, for the head of every page: one version of the tracker, which the browser checks."`
-	Floating  string `json:"floatingHtml" doc:"The same without a version: pages follow the releases, and nothing is checked."`
+	IngestURL string `json:"ingestUrl" doc:"URL to which events are sent."`
+	ScriptURL string `json:"scriptUrl" doc:"URL of the tracker of the running release."`
+	Integrity string `json:"integrity" doc:"Checksum of the tracker that html refers to."`
+	HTML      string `json:"html" doc:"Tracking tag for the head of every page. It refers to one version of the tracker, and the browser checks its checksum."`
+	Floating  string `json:"floatingHtml" doc:"Tracking tag without a version: pages follow the releases, and the browser does not check the script."`
 }
 
 func (s *Websites) snippet(ctx context.Context, call *rpc.Call, in *WebsiteRef) (*snippetBody, error) {

@@ -126,7 +126,7 @@ func checkParameters(c *fiber.Ctx) error {
 		case !slices.Contains(names, name):
 			rejection.Append(unknown("query parameter", name, names))
 		case seen[name]:
-			rejection.Add(name, "duplicate", "%s is given twice", name)
+			rejection.Add(name, "duplicate", "%s must be given only once", name)
 		}
 		seen[name] = true
 	}

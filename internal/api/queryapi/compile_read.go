@@ -54,7 +54,7 @@ func compileMembers(body []byte) (*compileInput, error) {
 	}
 	o, err := v.Object()
 	if err != nil {
-		return nil, uncompiled(apierr.Invalid("", "wrong_type", "The body must be an object"))
+		return nil, uncompiled(apierr.Invalid("", "wrong_type", "The body must be a JSON object"))
 	}
 	var texts map[string]json.RawMessage // as they came: fastjson would write some as no JSON
 	if err := json.Unmarshal(body, &texts); err != nil {
@@ -68,7 +68,7 @@ func compileMembers(body []byte) (*compileInput, error) {
 		case !slices.ContainsFunc(compileFields, func(f struct{ name, query string }) bool { return f.name == name }):
 			given.rejection.Append(unknownField(name))
 		case seen[name]:
-			given.rejection.Add(name, "duplicate", "%s is given twice", name)
+			given.rejection.Add(name, "duplicate", "%s must be given only once", name)
 		case v.Type() != fastjson.TypeNull:
 			given.members[name] = texts[name]
 		}
@@ -147,10 +147,10 @@ func (in *compileInput) parameter() json.RawMessage {
 			in.rejection.Append(unknown("field", "options."+o.name, nil))
 		case o.name == "granularity" && unit != "":
 			if units++; units > 1 {
-				in.rejection.Add("options.granularity", "duplicate", "granularity is given twice")
+				in.rejection.Add("options.granularity", "duplicate", "granularity must be given only once")
 			}
 			if other := unit; json.Unmarshal(o.value, &other) != nil || other != unit {
-				in.rejection.Add("options.granularity", "duplicate", "options.granularity is not what timeUnit says")
+				in.rejection.Add("options.granularity", "duplicate", "options.granularity must equal timeUnit")
 			}
 		default:
 			if o.name == "granularity" {
@@ -215,7 +215,7 @@ func (in *compileInput) number(name string, least, most int) (n int) {
 	case json.Unmarshal(raw, &n) != nil:
 		in.rejection.Add(name, "wrong_type", "%s must be an integer", name)
 	case n < least || n > most:
-		in.rejection.Add(name, "out_of_range", "%s must be %d to %d", name, least, most)
+		in.rejection.Add(name, "out_of_range", "%s must be from %d to %d", name, least, most)
 	}
 	return n
 }

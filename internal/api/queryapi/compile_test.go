@@ -65,11 +65,11 @@ func TestWhatDoesNotCompileSaysWhy(t *testing.T) {
 		},
 		"a length of buckets that is two": {
 			`{"type":"events_by_date","from":"2026-03-01","to":"2026-03-02","timeUnit":"day","options":{"granularity":"hour"}}`,
-			"options.granularity", "options.granularity is not what timeUnit says", "",
+			"options.granularity", "options.granularity must equal timeUnit", "",
 		},
 		"a length of buckets that is no text": {
 			`{"type":"events_by_date","from":"2026-03-01","to":"2026-03-02","timeUnit":"day","options":{"granularity":{}}}`,
-			"options.granularity", "options.granularity is not what timeUnit says", "",
+			"options.granularity", "options.granularity must equal timeUnit", "",
 		},
 		"no type":      {`{"from":"2026-03-01","to":"2026-03-02"}`, "type", "type is required", ""},
 		"no beginning": {`{"type":"pages","to":"2026-03-02"}`, "from", "from is required", ""},
@@ -83,38 +83,38 @@ func TestWhatDoesNotCompileSaysWhy(t *testing.T) {
 			"Did you mean 'from'?",
 		},
 		"limit 0": {
-			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":0}`, "limit", "limit must be 1 to 1000", "",
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":0}`, "limit", "limit must be from 1 to 1000", "",
 		},
 		"limit 1001": {
-			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":1001}`, "limit", "limit must be 1 to 1000", "",
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":1001}`, "limit", "limit must be from 1 to 1000", "",
 		},
 		"a limit in quotes": {
 			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","limit":"5"}`, "limit", "limit must be an integer", "",
 		},
 		"offset -1": {
-			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","offset":-1}`, "offset", "offset must be 0 to 10000000000",
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","offset":-1}`, "offset", "offset must be from 0 to 10000000000",
 			"",
 		},
 		"a number as type": {`{"type":7,"from":"2026-03-01","to":"2026-03-02"}`, "type", "type must be a string", ""},
-		"an array":         {`[]`, "", "The body must be an object", ""},
+		"an array":         {`[]`, "", "The body must be a JSON object", ""},
 		"a type and another": {
-			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","type":"summary"}`, "type", "type is given twice", "",
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","type":"summary"}`, "type", "type must be given only once", "",
 		},
 		"an offset and another": {
-			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","offset":null,"offset":5}`, "offset", "offset is given twice",
+			`{"type":"pages","from":"2026-03-01","to":"2026-03-02","offset":null,"offset":5}`, "offset", "offset must be given only once",
 			"",
 		},
 		"an option and another": {
 			`{"type":"percentiles","from":"2026-03-01","to":"2026-03-02","options":{"property":"a","property":"b"}}`,
-			"options.property", "property is given twice", "",
+			"options.property", "property must be given only once", "",
 		},
 		"a step with an event and another": {
 			`{"type":"funnel","from":"2026-03-01","to":"2026-03-02","options":{"steps":[{"event":"a","event":"b"},{"path":"/"}]}}`,
-			"options.steps[0].event", "event is given twice", "",
+			"options.steps[0].event", "event must be given only once", "",
 		},
 		"a length of buckets that is twice the same": {
 			`{"type":"events_by_date","from":"2026-03-01","to":"2026-03-02","timeUnit":"day","options":{"granularity":"day","granularity":"day"}}`,
-			"options.granularity", "granularity is given twice", "",
+			"options.granularity", "granularity must be given only once", "",
 		},
 		"an unknown length of buckets among the options": {
 			`{"type":"events_by_date","from":"2026-03-01","to":"2026-03-02","options":{"granularity":"decade"}}`,

@@ -9,10 +9,10 @@ import (
 
 // subjectDocs describe the parameters of subjects.
 var subjectDocs = map[string]string{
-	"link_id":         "The short link, by id; it wins over the others. A key that asks needs global access.",
-	"schedule_id":     "The monitor, by its schedule; it wins over a website and an organization.",
-	"website_id":      "The website, by id or client id.",
-	"organization_id": "The organization, instead of a website.",
+	"link_id":         "Id of the short link; overrides the other subjects. A key requires global access.",
+	"schedule_id":     "Schedule of the monitor; overrides a website and an organization.",
+	"website_id":      "Id or client id of the website.",
+	"organization_id": "Id of the organization, instead of a website.",
 }
 
 // subjectParams say what a query is about.
@@ -24,7 +24,7 @@ func subjectParams() []*huma.Param {
 	for _, s := range subjects {
 		params = append(params, param(s.parameter, subjectDocs[s.parameter]))
 	}
-	return append(params, param(zoneParameter, "An IANA time zone; UTC without it."))
+	return append(params, param(zoneParameter, "IANA time zone; UTC if absent."))
 }
 
 // members are those of an object that its decoder knows; one that nobody described may be
@@ -43,21 +43,22 @@ func queryRequest(r huma.Registry) *huma.Schema {
 	text := rpc.Text
 	keys, _, _ := analytics.BodyKeys()
 	return rpc.Object([]string{"parameters"}, members(keys, map[string]*huma.Schema{
-		"id": {Type: huma.TypeString, MaxLength: new(analytics.MaxLabelLen), Description: "Repeated as queryId."},
+		"id": {Type: huma.TypeString, MaxLength: new(analytics.MaxLabelLen), Description: "Label of the query, returned as " +
+			"queryId."},
 		"parameters": {
 			Type: huma.TypeArray, Items: parameterSchema(), MinItems: new(1), MaxItems: new(analytics.MaxParameters),
-			Description: "Names of query types, or objects with a name and a range of their own.",
+			Description: "Names of query types, or objects with a name and their own range.",
 		},
 		"preset":      {Type: huma.TypeString, Enum: anys(analytics.PresetNames())},
 		"startDate":   text("YYYY-MM-DD, or a date-time."),
 		"endDate":     text("YYYY-MM-DD, included, or a date-time, excluded."),
-		"timeZone":    text("An IANA name; it wins over the parameter timezone."),
-		"timezone":    text("The same; one of both may be given."),
-		"granularity": text("Where a type supports one: see supports_granularity of /v1/query/types."),
+		"timeZone":    text("IANA time zone; overrides the query parameter timezone."),
+		"timezone":    text("Alias of timeZone; only one of the two can be given."),
+		"granularity": text("Length of the buckets, for types with supports_granularity in /v1/query/types."),
 		"filters":     rpc.ListOf(filterSchema(r), "All must hold."),
-		"groupBy":     {Description: "Dimensions to group by, where a type takes them."},
-		"compare": {Description: "previous_period, or an object with startDate and endDate: each row says what it " +
-			"was then, and by how much it changed."},
+		"groupBy":     {Description: "Dimensions to group by, for types that support it."},
+		"compare": {Description: "previous_period, or an object with startDate and endDate. Each row gets its values in " +
+			"that range and the change."},
 		"sortBy":    text("One of allowedSortFields."),
 		"sortOrder": {Type: huma.TypeString, Enum: []any{"asc", "desc"}},
 		"limit":     {Type: huma.TypeInteger, Minimum: new(1.0), Maximum: new(float64(analytics.MaxLimit))},
@@ -73,14 +74,14 @@ func parameterSchema() *huma.Schema {
 		"name": name,
 		"id": {
 			Type: huma.TypeString, MaxLength: new(analytics.MaxLabelLen),
-			Description: "What the response calls it, instead of its name.",
+			Description: "Label of the parameter in the response, instead of its name.",
 		},
-		"start_date":  rpc.Text("As startDate, for this one alone."),
-		"end_date":    rpc.Text("As endDate, for this one alone."),
-		"granularity": rpc.Text("As granularity, for this one alone."),
+		"start_date":  rpc.Text("startDate of this parameter only."),
+		"end_date":    rpc.Text("endDate of this parameter only."),
+		"granularity": rpc.Text("granularity of this parameter only."),
 	}))
 	object.AdditionalProperties = true
-	object.Description = "Other members are options of the type: see options of /v1/query/types."
+	object.Description = "Other members are options of the query type; see options in /v1/query/types."
 	return &huma.Schema{OneOf: []*huma.Schema{name, object}}
 }
 
@@ -99,14 +100,15 @@ func filterSchema(r huma.Registry) *huma.Schema {
 	}
 	_, _, keys := analytics.BodyKeys()
 	filter := rpc.Object(nil, members(keys, map[string]*huma.Schema{
-		"field": rpc.Text("One of allowedFilters, or a column of filterable_fields: see /v1/query/types."),
+		"field": rpc.Text("One of allowedFilters, or a column of filterable_fields; see /v1/query/types."),
 		"op":    {Type: huma.TypeString, Enum: operators},
-		"value": {Description: "A text, a number or a boolean; a list of them for in and not_in, nothing for is_set."},
-		"and":   rpc.ListOf(one, "Filters that must all hold, instead of field, op and value."),
-		"or":    rpc.ListOf(one, "Filters of which one must hold."),
-		"not":   one,
+		"value": {Description: "String, number or boolean; a list of these for in and not_in; absent for is_set and " +
+			"not_set."},
+		"and": rpc.ListOf(one, "Filters that must all match, instead of field, op and value."),
+		"or":  rpc.ListOf(one, "Filters of which at least one must match."),
+		"not": one,
 	}))
-	filter.Description = "A comparison, with field, op and value; or exactly one of and, or and not."
+	filter.Description = "A comparison with field, op and value, or exactly one of and, or and not."
 	r.Map()[filterName] = filter
 	return one
 }

@@ -58,12 +58,12 @@ func TestWhoMayAskAboutALink(t *testing.T) {
 		{"the store is away", "global", "?link_id=lnk_down", clicks, 503, `"SERVICE_UNAVAILABLE"`},
 		{
 			"a type about links without one", "global", "?website_id=web_1", clicks, 400,
-			"Query type link_total_clicks is not about this subject. Ask with link_id",
+			"Query type link_total_clicks does not support this subject. Ask with link_id",
 		},
 		{"a type about links of an organization", "global", "", clicks, 400, "Ask with link_id"},
 		{
 			"a type about websites of a link", "global", "?link_id=lnk_1", summary, 400,
-			"Query type summary is not about this subject. Ask with website_id or organization_id",
+			"Query type summary does not support this subject. Ask with website_id or organization_id",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -349,8 +349,8 @@ func TestTheQueryStringIsReadStrictly(t *testing.T) {
 			"?websiteId=web_1": `"error":"Unknown query parameter: websiteId. Did you mean 'website_id'?","code":"` +
 				route.code + `"`,
 			"?website_id=web_1&timeZone=Asia/Tokyo": `"details":[{"field":"timeZone","message":"Unknown query parameter: timeZone","suggestion":"Did you mean 'timezone'?"}]`,
-			"?website_id=web_1&website_id=web_2":    `"error":"website_id is given twice","code":"` + route.code + `"`,
-			"?timezone=UTC&timezone=UTC":            `"error":"timezone is given twice","code":"` + route.code + `"`,
+			"?website_id=web_1&website_id=web_2":    `"error":"website_id must be given only once","code":"` + route.code + `"`,
+			"?timezone=UTC&timezone=UTC":            `"error":"timezone must be given only once","code":"` + route.code + `"`,
 			"?website_id=web_1&page=2":              `"error":"Unknown query parameter: page","code":"` + route.code + `"`,
 		} {
 			if _, got := call(t, http.MethodPost, route.path+query, "global", route.body); !strings.Contains(got, want) {
@@ -426,7 +426,7 @@ func TestTypesListTheCatalogue(t *testing.T) {
 		if withMeta {
 			want := map[string]string{
 				"name": "date", "type": "string", "label": "Date", "unit": "", "example": "2026-03-29",
-				"description": "YYYY-MM-DD, or YYYY-MM-DD HH:00:00 by the hour, in the request's time zone.",
+				"description": "YYYY-MM-DD, or YYYY-MM-DD HH:00:00 by hour, in the request's time zone.",
 			}
 			if diff := cmp.Diff(want, c.Meta.OutputFields[0]); diff != "" {
 				t.Errorf("first field (-want +got):\n%s", diff)

@@ -18,7 +18,7 @@ func (a *response) check() error {
 	}
 	if a.format == formatCSV && outputs != 1 {
 		return apierr.Invalid("parameters", "too_many",
-			"CSV holds the rows of one parameter; ask for one, or accept application/x-ndjson or application/json")
+			"CSV supports only one parameter; request one, or accept application/x-ndjson or application/json")
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func whole(err error) error {
 	case errors.Is(err, analytics.ErrTooLarge):
 		return &apierr.Error{
 			Code:    apierr.PayloadTooLarge,
-			Message: "The answer takes more than it may; use a shorter range or a lower limit",
+			Message: "The response exceeds the size limit; use a shorter range or a lower limit",
 			Err:     err,
 		}
 	}

@@ -109,39 +109,39 @@ type Route struct {
 var Routes = []Route{
 	{
 		Method: fiber.MethodGet, Path: "/health", Public: true,
-		Help: "Answers as long as the process serves.", handle: (*handlers).health,
+		Help: "Check that the process is running.", handle: (*handlers).health,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/openapi.json", Public: true,
-		Help: "Describes both hosts, as OpenAPI 3.1.", handle: (*handlers).file,
+		Help: "Get the OpenAPI 3.1 document of both hosts.", handle: (*handlers).file,
 	},
 	{
 		Method: fiber.MethodGet, Path: httpkit.ResourceMetadataPath, Public: true,
-		Help: "Says which credentials the host takes, as RFC 9728 has it.", handle: (*handlers).file,
+		Help: "Get the accepted credentials, as in RFC 9728.", handle: (*handlers).file,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/docs", Public: true,
-		Help: "Tells people of the management operations.", handle: (*handlers).file,
+		Help: "Show the reference of the management operations.", handle: (*handlers).file,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/docs/style.css", Public: true,
-		Help: "Makes that page readable.", handle: (*handlers).file,
+		Help: "Get the style sheet of that page.", handle: (*handlers).file,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/v1/query/types", Public: true,
-		Help: "Lists the query types, with include_meta=true also what they mean.", handle: (*handlers).types,
+		Help: "List the query types; include_meta=true adds their descriptions.", handle: (*handlers).types,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/v1/query/websites", Scope: auth.ScopeReadData,
-		Help: "Lists the websites that the caller may query.", handle: (*handlers).websites,
+		Help: "List the websites that the caller can query.", handle: (*handlers).websites,
 	},
 	{
 		Method: fiber.MethodPost, Path: "/v1/query", Scope: auth.ScopeReadData, Open: true, Limit: ratelimit.Query,
-		Help: "Answers one query object or an array of them.", handle: (*handlers).query,
+		Help: "Run one query or an array of queries.", handle: (*handlers).query,
 	},
 	{
 		Method: fiber.MethodPost, Path: "/v1/query/compile", Scope: auth.ScopeReadData, Open: true, Limit: ratelimit.Compile,
-		Help: "Shows the SQL of a query type, with its parameters.", handle: (*handlers).compile,
+		Help: "Show the SQL of a query type, with its parameters.", handle: (*handlers).compile,
 	},
 }
 

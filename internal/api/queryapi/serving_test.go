@@ -187,7 +187,7 @@ func TestRowsComeAsCSV(t *testing.T) {
 		t.Errorf("asked for in a second field: %d %q", resp.StatusCode, body)
 	}
 	resp, body = s.ask(t, `{"parameters":["browser_name","browser_name"],"preset":"today"}`, "Accept", "text/csv")
-	if resp.StatusCode != 400 || !strings.Contains(body, "CSV holds the rows of one parameter") {
+	if resp.StatusCode != 400 || !strings.Contains(body, "CSV supports only one parameter") {
 		t.Errorf("two parameters: %d %s", resp.StatusCode, body)
 	}
 	resp, body = s.ask(t, `{"parameters":["pages"],"preset":"today"}`, "Accept", "text/csv")

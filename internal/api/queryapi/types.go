@@ -123,7 +123,7 @@ func newCatalogue(withMeta bool) (catalogue, error) {
 	}
 	text, err := json.Marshal(&body)
 	if err != nil {
-		return catalogue{}, fmt.Errorf("writing the catalogue of query types: %w", err)
+		return catalogue{}, fmt.Errorf("encoding the catalogue of query types: %w", err)
 	}
 	head, rest, _ := bytes.Cut(text, wire.AppendHTMLSafe(nil, id))
 	return catalogue{head, rest, etagOf(text)}, nil

@@ -13,7 +13,7 @@ import (
 type Item[T any] struct {
 	OK     bool          `json:"ok"`
 	Data   *T            `json:"data,omitempty"`
-	Error  string        `json:"error,omitempty" doc:"What went wrong, as the error of a call that names this record alone."`
+	Error  string        `json:"error,omitempty" doc:"The error that a call for this record alone would return."`
 	Code   string        `json:"code,omitempty"`
 	Errors []ItemProblem `json:"errors,omitempty"`
 }

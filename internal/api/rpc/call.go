@@ -66,15 +66,15 @@ func (c *Call) ForgetDevice() { c.device = &cookie{} }
 // InOrganization is embedded by the inputs of all operations that act in an
 // organization.
 type InOrganization struct {
-	OrganizationID string `json:"organizationId,omitempty" maxLength:"30" doc:"The organization to act in; required of people who belong to several, who are answered 400 with a list of them without it."`
+	OrganizationID string `json:"organizationId,omitempty" maxLength:"30" doc:"Id of the organization to act in. Required for users with several organizations; without it they get a 400 that lists the organizations."`
 }
 
 // ID names a record in an input.
 type ID struct {
-	ID string `json:"id" minLength:"1" maxLength:"64" doc:"The record's id."`
+	ID string `json:"id" minLength:"1" maxLength:"64" doc:"Id of the record."`
 }
 
 // Version is embedded by the inputs of updates.
 type Version struct {
-	Version int64 `json:"version,omitempty" minimum:"1" maximum:"9007199254740991" doc:"The version that the change is based on; when the record has another one by now the answer is 409. Without it the change is made whatever the version."`
+	Version int64 `json:"version,omitempty" minimum:"1" maximum:"9007199254740991" doc:"Version that the change is based on. Returns 409 if the record has another version by now. If absent, the change applies to any version."`
 }

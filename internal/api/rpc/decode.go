@@ -44,7 +44,7 @@ func valueOf(body []byte) (v any, err error) {
 		return nil, apierr.Wrap(apierr.Parse, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, apierr.Wrap(apierr.Parse, errors.New("there is something after the JSON value"))
+		return nil, apierr.Wrap(apierr.Parse, errors.New("the body has data after the JSON value"))
 	}
 	return settled(v)
 }

@@ -127,7 +127,7 @@ func describe(r huma.Registry, res *Resource, o *Operation) *huma.Operation {
 	if o.streamed != nil {
 		op.Responses[strconv.Itoa(o.Status())] = o.streamed.response()
 	} else {
-		op.Responses[strconv.Itoa(o.Status())] = &huma.Response{Description: "Done.", Content: JSON(responseSchema(r, o))}
+		op.Responses[strconv.Itoa(o.Status())] = &huma.Response{Description: "Success.", Content: JSON(responseSchema(r, o))}
 	}
 	op.Responses["default"] = &huma.Response{Ref: "#/components/responses/Error"}
 	return op
@@ -173,7 +173,7 @@ func ListOf(items *huma.Schema, doc string) *huma.Schema {
 // responseSchema is the envelope around an operation's output.
 func responseSchema(r huma.Registry, o *Operation) *huma.Schema {
 	s := Object([]string{"success", "data", "requestId"}, map[string]*huma.Schema{
-		"success": Boolean(true), "requestId": Text("The request's id, as in the header X-Request-ID."),
+		"success": Boolean(true), "requestId": Text("Id of the request, as in the header X-Request-ID."),
 	})
 	if item, ok := itemOf(o.out); ok {
 		s.Properties["data"] = ListOf(r.Schema(item, true, ""), "")

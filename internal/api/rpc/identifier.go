@@ -117,7 +117,7 @@ func (c *Caller) Holds(scope auth.Scope) bool {
 }
 
 // errNoOrganization is what someone learns who belongs to none.
-var errNoOrganization = errors.New("the person belongs to no organization")
+var errNoOrganization = errors.New("the user belongs to no organization")
 
 // enter is In for an operation's class and the body's organizationId, which may
 // be anything yet.
@@ -128,7 +128,8 @@ func (c *Caller) enter(class auth.Class, organizationID any) (auth.Principal, er
 	named, _ := organizationID.(string) // another type is for the schema to reject
 	p, err := c.In(named)
 	if err == nil && p.Kind == auth.KindSession && p.OrganizationID == "" {
-		err = &apierr.Error{Code: apierr.AccessDenied, Message: "You belong to no organization yet", Err: errNoOrganization}
+		err = &apierr.Error{Code: apierr.AccessDenied, Message: "You do not belong to an " +
+			"organization yet", Err: errNoOrganization}
 	}
 	return p, err
 }

@@ -29,18 +29,18 @@ func (i Info) openapi() *huma.OpenAPI {
 		Components: &huma.Components{
 			Schemas: huma.NewMapRegistry(schemas, huma.DefaultSchemaNamer),
 			SecuritySchemes: map[string]*huma.SecurityScheme{
-				"key":     {Type: "apiKey", In: "header", Name: "x-api-key", Description: "An API key."},
-				"bearer":  {Type: "http", Scheme: "bearer", Description: "The same API key as a Bearer token."},
-				"session": {Type: "apiKey", In: "cookie", Name: i.CookieName, Description: "The cookie that session/signIn sets."},
+				"key":     {Type: "apiKey", In: "header", Name: "x-api-key", Description: "API key."},
+				"bearer":  {Type: "http", Scheme: "bearer", Description: "The same API key as a bearer token."},
+				"session": {Type: "apiKey", In: "cookie", Name: i.CookieName, Description: "Cookie that session/signIn sets."},
 			},
 			Parameters: map[string]*huma.Param{"IdempotencyKey": {
 				Name: headerIdempotencyKey, In: "header",
-				Description: "A name for this call, chosen by the caller. A second call with the same name and body within 24 " +
-					"hours is not made again: it gets the first one's answer.",
+				Description: "Unique key of this call, chosen by the caller. A second call with the same key and body within 24 " +
+					"hours is not executed: it returns the first response.",
 				Schema: &huma.Schema{Type: huma.TypeString, MinLength: new(1), MaxLength: new(idempotency.MaxKeyLen)},
 			}},
 			Responses: map[string]*huma.Response{"Error": {
-				Description: "The call failed; `code` says why.", Content: JSON(errorSchema()),
+				Description: "The call failed; `code` has the reason.", Content: JSON(errorSchema()),
 			}},
 		},
 	}
@@ -63,16 +63,16 @@ func errorSchema() *huma.Schema {
 		codes = append(codes, string(row.Code))
 	}
 	problem := Object([]string{"field", "message"}, map[string]*huma.Schema{
-		"field":      Text("The path of the field, such as settings.allowedOrigins[2]."),
-		"message":    Text("The rule that it breaks."),
-		"suggestion": Text("What may have been meant."),
+		"field":      Text("Path of the field, such as settings.allowedOrigins[2]."),
+		"message":    Text("The violated rule."),
+		"suggestion": Text("Suggested correction."),
 	})
 	fields := map[string]*huma.Schema{
 		"success":   Boolean(false),
-		"error":     Text("What went wrong, for people."),
+		"error":     Text("Error message for people."),
 		"code":      {Type: huma.TypeString, Enum: codes},
-		"requestId": Text("The request's id, as in the header X-Request-ID."),
-		"details":   ListOf(problem, "The single problems of a refused body ("+string(apierr.Validation)+")."),
+		"requestId": Text("Id of the request, as in the header X-Request-ID."),
+		"details":   ListOf(problem, "Problems of a rejected body ("+string(apierr.Validation)+")."),
 	}
 	maps.Copy(fields, RateFields())
 	return Object([]string{"success", "error", "code", "requestId"}, fields)
@@ -84,7 +84,7 @@ func RateFields() map[string]*huma.Schema {
 	return map[string]*huma.Schema{
 		"limit":      Integer("Requests allowed in the window (" + string(apierr.RateLimited) + ")."),
 		"remaining":  Integer("Requests left in the window."),
-		"reset":      Integer("When the window has room again, in Unix milliseconds."),
+		"reset":      Integer("Time at which the window has room again, in Unix milliseconds."),
 		"retryAfter": Integer("Seconds to wait."),
 	}
 }

@@ -45,7 +45,7 @@ func number64(n json.Number) (any, error) {
 	f, err := n.Float64()
 	digits, _, _ := strings.Cut(strings.ToLower(text), "e")
 	if err != nil || len(text) > maxNumberLen || f == 0 && strings.ContainsAny(digits, "123456789") {
-		return nil, &apierr.Error{Code: apierr.Parse, Message: "Request body has a number out of range", Err: err}
+		return nil, &apierr.Error{Code: apierr.Parse, Message: "Request body contains a number out of range", Err: err}
 	}
 	if strings.ContainsAny(text, ".eE") && math.Abs(f) <= exact && (f == 0 || isInteger(text)) {
 		return f, nil

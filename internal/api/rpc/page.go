@@ -16,8 +16,8 @@ const (
 
 // Page is embedded by the inputs of lists.
 type Page struct {
-	Limit  int    `json:"limit,omitempty" minimum:"1" maximum:"100" default:"50" doc:"The most records to answer with."`
-	Cursor string `json:"cursor,omitempty" maxLength:"512" doc:"Where to go on: the nextCursor of the page before."`
+	Limit  int    `json:"limit,omitempty" minimum:"1" maximum:"100" default:"50" doc:"Maximum number of records to return."`
+	Cursor string `json:"cursor,omitempty" maxLength:"512" doc:"Cursor of the next page: nextCursor of the previous response."`
 }
 
 // Size is how many records the caller wants.
@@ -41,7 +41,7 @@ func (p Page) After(position any) (bool, error) {
 		err = errors.Join(json.Unmarshal(text, &made), json.Unmarshal(text, position))
 	}
 	if err != nil || hasNUL(made) { // in no position of a list, and none that PostgreSQL takes
-		return false, apierr.Invalid("cursor", "invalid", "cursor is not one that this list has given out")
+		return false, apierr.Invalid("cursor", "invalid", "cursor must be a nextCursor of this list")
 	}
 	return true, nil
 }
@@ -58,9 +58,9 @@ type List[T any] struct {
 
 // pagination tells how to go on.
 type pagination struct {
-	NextCursor *string `json:"nextCursor" doc:"Where the next page begins; null on the last one."`
+	NextCursor *string `json:"nextCursor" doc:"Cursor of the next page; null on the last page."`
 	HasMore    bool    `json:"hasMore"`
-	Limit      int     `json:"limit" doc:"The most records of a page."`
+	Limit      int     `json:"limit" doc:"Maximum number of records on a page."`
 }
 
 // page is what the registry asks of a list.

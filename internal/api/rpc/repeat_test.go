@@ -64,7 +64,7 @@ func TestACallWithAnIdempotencyKeyIsMadeOnce(t *testing.T) {
 		{"one that was not made", `{"name":"away"}`, "n", "good", 503, "SERVICE_UNAVAILABLE"},
 		{"the same once more", `{"name":"away"}`, "n", "good", 503, "SERVICE_UNAVAILABLE"},
 		{"one that ends nobody knows how", `{"name":"broken"}`, "m", "good", 500, "INTERNAL"},
-		{"it may have been made", `{"name":"broken"}`, "m", "good", 409, "still runs"},
+		{"it may have been made", `{"name":"broken"}`, "m", "good", 409, "still running"},
 		{"the first good one", `{"name":"x"}`, "k", "good", 201, made},
 		{"the same again", `{ "name" : "x" }`, "k", "good", 201, made},
 		{"another body", `{"name":"y"}`, "k", "good", 422, "IDEMPOTENCY_MISMATCH"},

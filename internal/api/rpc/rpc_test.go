@@ -291,9 +291,9 @@ func TestABodyThatIsNoObjectIsRejected(t *testing.T) {
 		"{\"name\":\"\xff\"}": `"error":"Request body is not valid UTF-8","code":"PARSE"`,
 		`{"count":1e999}`:     `"code":"PARSE"`,
 		// To compare these exactly would take gigabytes.
-		`{"count":1e-999999999}`:                        `"error":"Request body has a number out of range","code":"PARSE"`,
-		`{"tags":[{"a":0.1e-999999999}]}`:               `"error":"Request body has a number out of range","code":"PARSE"`,
-		`{"count":0.` + strings.Repeat("0", 398) + `1}`: `"error":"Request body has a number out of range","code":"PARSE"`,
+		`{"count":1e-999999999}`:                        `"error":"Request body contains a number out of range","code":"PARSE"`,
+		`{"tags":[{"a":0.1e-999999999}]}`:               `"error":"Request body contains a number out of range","code":"PARSE"`,
+		`{"count":0.` + strings.Repeat("0", 398) + `1}`: `"error":"Request body contains a number out of range","code":"PARSE"`,
 		`[]`:    `"error":"The body must be a JSON object, not a list","code":"VALIDATION_ERROR"`,
 		`null`:  `"error":"The body must be a JSON object, not null","code":"VALIDATION_ERROR"`,
 		`{} {}`: `"code":"PARSE"`,
@@ -333,7 +333,7 @@ func TestACursorThatNoListGaveOutIsRejected(t *testing.T) {
 			cursor = "%%%"
 		}
 		status, body := call(t, app, "/rpc/things/list", `{"cursor":"`+cursor+`"}`, "X-Api-Key", "good")
-		if status != http.StatusBadRequest || !strings.Contains(body, "cursor is not one that this list has given out") {
+		if status != http.StatusBadRequest || !strings.Contains(body, "cursor must be a nextCursor of this list") {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
 	}

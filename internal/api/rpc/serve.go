@@ -104,7 +104,7 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 	if key := c.Get(headerIdempotencyKey); key != "" && e.operation.changes() {
 		switch {
 		case !e.operation.repeats():
-			return apierr.Invalid(headerIdempotencyKey, "not_taken", "Idempotency-Key is not taken by "+e.path)
+			return apierr.Invalid(headerIdempotencyKey, "not_taken", "Idempotency-Key is not supported by "+e.path)
 		case e.deps.Repeats != nil:
 			return e.once(c, call, key, input)
 		}

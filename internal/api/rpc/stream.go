@@ -85,7 +85,7 @@ func (e *endpoint) send(c *fiber.Ctx, s *Stream, done func()) error {
 // response is what the document says of a stream.
 func (s *Streamed) response() *huma.Response {
 	r := &huma.Response{
-		Description: "What was asked for, streamed. A body without its end, chunked encoding's last chunk, was cut off.",
+		Description: "Streamed result. A body without its end, the last chunk of the chunked encoding, was cut off.",
 		Content:     map[string]*huma.MediaType{}, Headers: map[string]*huma.Param{},
 	}
 	for _, t := range s.ContentTypes {

@@ -255,7 +255,7 @@ func (d *Decoder) bounded(i int) int {
 	d.last(Problem{
 		Index:   NoIndex,
 		Rule:    RuleTooLarge,
-		Message: fmt.Sprintf("at most %d events of a batch may break a rule, since each is answered for", MaxRejected),
+		Message: fmt.Sprintf("a batch must have at most %d invalid events", MaxRejected),
 	})
 	return -1
 }

@@ -30,23 +30,24 @@ var Metrics = []string{"FCP", "LCP", "CLS", "INP", "TTFB", "FPS"}
 
 // The rows that forms have in common.
 var (
-	eventIDField     = Field{Name: "eventId", Type: Text, Max: MaxEventIDLen, Note: "empty counts as absent"}
-	pathField        = Field{Name: "path", Type: Text, Max: MaxPathLen, Note: "empty counts as absent"}
-	anonymousIDField = Field{Name: "anonymousId", Type: Text, Max: MaxAnonymousIDLen, Note: "empty counts as absent"}
-	profileIDField   = Field{Name: "profileId", Type: Text, Min: 1, Max: MaxProfileIDLen}
-	sessionIDField   = Field{Name: "sessionId", Type: Text, Max: MaxSessionIDLen, Note: "empty counts as absent"}
-	websiteIDField   = Field{Name: "websiteId", Type: Text, Max: MaxWebsiteIDLen, Note: "empty counts as absent"}
-	anonymizeField   = Field{
-		Name: "anonymizeVisitorIds", Type: Choice, Note: "true, false or \"auto\"; absent leaves it to the website's setting",
+	eventIDField     = Field{Name: "eventId", Type: Text, Max: MaxEventIDLen, Note: "an empty value counts as absent"}
+	pathField        = Field{Name: "path", Type: Text, Max: MaxPathLen, Note: "an empty value counts as absent"}
+	anonymousIDField = Field{Name: "anonymousId", Type: Text, Max: MaxAnonymousIDLen, Note: "an empty value counts as " +
+		"absent"}
+	profileIDField = Field{Name: "profileId", Type: Text, Min: 1, Max: MaxProfileIDLen}
+	sessionIDField = Field{Name: "sessionId", Type: Text, Max: MaxSessionIDLen, Note: "an empty value counts as absent"}
+	websiteIDField = Field{Name: "websiteId", Type: Text, Max: MaxWebsiteIDLen, Note: "an empty value counts as absent"}
+	anonymizeField = Field{
+		Name: "anonymizeVisitorIds", Type: Choice, Note: "true, false or \"auto\"; the website's setting if absent",
 	}
 	propertiesField = Field{Name: "properties", Type: Object}
 	timeField       = Field{
 		Name: "timestamp", Type: Time, Min: MinTimeMillis, Max: MaxTimeMillis,
-		Note: "more than an hour after receipt is stored as the time of receipt",
+		Note: "a time more than an hour after receipt is replaced by the time of receipt",
 	}
 	millisField = Field{
 		Name: "timestamp", Type: Millis, Required: true, Min: MinTimeMillis, Max: MaxTimeMillis,
-		Note: "required; more than an hour after receipt is stored as the time of receipt",
+		Note: "required; a time more than an hour after receipt is replaced by the time of receipt",
 	}
 	pageField = Field{Name: "path", Type: Text, Required: true, Min: 1, Max: MaxPathLen, Note: "required"}
 )
@@ -55,8 +56,8 @@ var (
 var Track = newForm("track", nil,
 	Field{Name: "name", Type: Text, Required: true, Min: 1, Max: MaxNameLen, Note: "required"},
 	propertiesField, eventIDField, pathField, anonymousIDField, profileIDField, sessionIDField, timeField,
-	Field{Name: "namespace", Type: Text, Max: MaxNamespaceLen, Note: "empty counts as absent"},
-	Field{Name: "source", Type: Text, Max: MaxSourceLen, Note: "empty counts as absent"},
+	Field{Name: "namespace", Type: Text, Max: MaxNamespaceLen, Note: "an empty value counts as absent"},
+	Field{Name: "source", Type: Text, Max: MaxSourceLen, Note: "an empty value counts as absent"},
 	websiteIDField, anonymizeField,
 )
 
@@ -89,7 +90,7 @@ func pageNumber(name string, typ Type, n PageNumber, most int64) Field {
 // placeNumber is where in a script an error occurred, as far as its browser knows.
 func placeNumber(name string, n PageNumber) Field {
 	return Field{
-		Name: name, Type: Number, Min: math.MinInt64, Max: maxWhole, Note: "below 0 is stored as 0", to: toNumber(n),
+		Name: name, Type: Number, Min: math.MinInt64, Max: maxWhole, Note: "a value below 0 is stored as 0", to: toNumber(n),
 	}
 }
 
@@ -97,26 +98,31 @@ func placeNumber(name string, n PageNumber) Field {
 var Pages = newForm("page", (*Decoder).settlePage,
 	Field{
 		Name: "type", Type: Text, Max: MaxWordLen, Cut: true, Words: []string{"track", "outgoing_link"},
-		Note: "track without it", to: toText(EventType),
+		Note: "track if absent", to: toText(EventType),
 	},
 	Field{
 		Name: "name", Type: Text, Min: 1, Max: MaxNameLen,
-		Note: "required unless type is outgoing_link; screen_view, page_exit and outgoing_link, or link_out, have a meaning",
+		Note: "required unless type is outgoing_link; screen_view, page_exit and outgoing_link (or link_out) have a " +
+			"special meaning",
 	},
 	Field{Name: "eventId", Type: Text, Required: true, Min: 1, Max: MaxEventIDLen, Note: "required"},
-	Field{Name: "path", Type: Address, Max: MaxPathLen, Note: "a full http or https address; empty counts as absent"},
+	Field{
+		Name: "path", Type: Address, Max: MaxPathLen,
+		Note: "an absolute http or https URL; an empty value counts as absent",
+	},
 	timeField, anonymousIDField, profileIDField, sessionIDField, anonymizeField, websiteIDField, propertiesField,
 	Field{Name: "title", Type: Text, Max: MaxTitleLen, Cut: true, to: toText(Title)},
 	Field{
-		Name: "referrer", Type: Referral, Max: MaxPathLen, Note: "a full address or direct; empty counts as absent",
+		Name: "referrer", Type: Referral, Max: MaxPathLen, Note: "an absolute URL or direct; an empty value counts as absent",
 		to: toText(Referrer),
 	},
 	Field{
 		Name: "screen_resolution", Type: Size, Min: MinSide, Max: MaxSide,
-		Note: "such as 1920x1080; the bounds are each side's", to: toText(Screen),
+		Note: "such as 1920x1080; the limits apply to each side", to: toText(Screen),
 	},
 	Field{
-		Name: "viewport_size", Type: Size, Min: MinSide, Max: MaxSide, Note: "such as 1200x800; the bounds are each side's",
+		Name: "viewport_size", Type: Size, Min: MinSide, Max: MaxSide, Note: "such as 1200x800; the limits apply to each " +
+			"side",
 		to: toText(Viewport),
 	},
 	pageText("language", Language, MaxWordLen),
@@ -156,7 +162,7 @@ var Vitals = newForm("vital", (*Decoder).settleVital,
 	millisField, pageField,
 	Field{
 		Name: "metricName", Type: Word, Required: true, Min: 1, Max: MaxWordLen, Words: Metrics,
-		Note: "required; one of the metrics", to: place{in: inName},
+		Note: "required; one of the metric names", to: place{in: inName},
 	},
 	Field{Name: "metricValue", Type: Number, Required: true, Min: math.MinInt64, Note: "required", to: toNumber(Value)},
 	anonymousIDField, sessionIDField, eventIDField, anonymizeField, websiteIDField,
@@ -173,7 +179,7 @@ var Errors = newForm("error", (*Decoder).settleError,
 	placeNumber("lineno", Line),
 	placeNumber("colno", Column),
 	Field{Name: "stack", Type: Text, Max: MaxStackLen, Cut: true, to: toText(Stack)},
-	Field{Name: "errorType", Type: Text, Max: MaxNameLen, Cut: true, Note: "Error without it", to: place{in: inName}},
+	Field{Name: "errorType", Type: Text, Max: MaxNameLen, Cut: true, Note: "Error if absent", to: place{in: inName}},
 	anonymousIDField, sessionIDField, eventIDField, anonymizeField, websiteIDField,
 )
 
@@ -213,7 +219,7 @@ var engagementFields = []Field{
 var Identities = newForm("identity", (*Decoder).settleIdentity,
 	Field{Name: "profileId", Type: Text, Required: true, Min: 1, Max: MaxProfileIDLen, Note: "required"},
 	eventIDField, timeField, anonymousIDField,
-	Field{Name: "traits", Type: Traits, Note: "texts, numbers, booleans, or null, which forgets the trait"},
+	Field{Name: "traits", Type: Traits, Note: "strings, numbers, booleans, or null, which deletes the trait"},
 	websiteIDField, anonymizeField,
 )
 

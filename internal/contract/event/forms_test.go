@@ -432,7 +432,8 @@ func TestABatchOfNothingButRejectionsHasAnEnd(t *testing.T) {
 	if !ok || len(bad.Problems) != MaxProblems {
 		t.Fatalf("beyond it: %v", err)
 	}
-	if why := bad.Problems[MaxProblems-1]; why.Index != NoIndex || !strings.Contains(why.Message, "at most 10000 events") {
+	why := bad.Problems[MaxProblems-1]
+	if why.Index != NoIndex || !strings.Contains(why.Message, "at most 10000 invalid events") {
 		t.Errorf("the caller does not learn why: %+v", why)
 	}
 }

@@ -39,18 +39,18 @@ type HeaderInfo struct {
 // are text.
 var HeaderTable = []HeaderInfo{
 	{
-		HeaderSchema, "Topic and version of the envelope; the backfill topic has that of events.v1.", `^[a-z.]+\.v[0-9]+$`,
+		HeaderSchema, "Topic and version of the envelope. The backfill topic uses those of events.v1.", `^[a-z.]+\.v[0-9]+$`,
 		true, TopicEvents,
 	},
 	{HeaderType, "Kind of event.", "", true, TypeCustom},
-	{HeaderWebsite, "Website id; empty for an event of the organization.", "", true, "web_01JQZ3F8Y4M2N6P8R0S2T4V6WA"},
+	{HeaderWebsite, "Website id; empty for an event without a website.", "", true, "web_01JQZ3F8Y4M2N6P8R0S2T4V6WA"},
 	{HeaderOrganization, "Organization id.", "", true, "org_01JQZ3F8Y4M2N6P8R0S2T4V6W8"},
 	{
-		HeaderReceivedAt, "Time of receipt in Unix milliseconds; equal to the record's timestamp.", `^[0-9]+$`,
+		HeaderReceivedAt, "Time of receipt in Unix milliseconds; equal to the timestamp of the record.", `^[0-9]+$`,
 		true, "1795000000000",
 	},
 	{
-		HeaderRequestID, "Id of the request that brought the event; also in the service's log and in the response.", "", true,
+		HeaderRequestID, "Id of the request that sent the event; also in the service's log and in the response.", "", true,
 		"3f0c2a9e-5f63-4d0b-9f0e-6f9f3c1f2a10",
 	},
 	{
@@ -58,7 +58,7 @@ var HeaderTable = []HeaderInfo{
 		`^[0-9a-f]{32}$`, true, "4da8fb10600576d2b955d1f591481015",
 	},
 	{
-		HeaderTraceparent, "W3C trace context; only on traced requests.",
+		HeaderTraceparent, "W3C trace context; only for traced requests.",
 		`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`, false,
 		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	},
@@ -66,7 +66,7 @@ var HeaderTable = []HeaderInfo{
 		HeaderReplay, "1 on a dead letter that was sent to its topic again; it is never taken for a duplicate.", `^1$`,
 		false, "1",
 	},
-	{HeaderHops, "How often a dead letter was sent again.", `^[0-9]+$`, false, "1"},
+	{HeaderHops, "Number of times that a dead letter was sent again.", `^[0-9]+$`, false, "1"},
 }
 
 // headerKeys are the headers in the order of writing.

@@ -173,7 +173,7 @@ func (j *Job) prune(ctx context.Context) error {
 func (j *Job) askFor(ctx context.Context, organizationID, ownerID string, now time.Time) error {
 	e := newErasure(tombstone.Website, organizationID, ownerID, tombstone.Forever, now, audit.BySystem().Actor)
 	if err := j.deps.Store.CreateErasure(ctx, audit.BySystem(), e); err != nil {
-		return fmt.Errorf("asking for the erasure of %s: %w", ownerID, err)
+		return fmt.Errorf("requesting the erasure of %s: %w", ownerID, err)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ type Subject struct {
 func (s *Service) Request(ctx context.Context, by audit.By, subject Subject) (*Erasure, error) {
 	if subject.ProfileID == "" && subject.AnonymousID == "" {
 		var bad apierr.Rejection
-		bad.Add("profileId", "one_of", "give profileId, anonymousId or both")
+		bad.Add("profileId", "one_of", "profileId, anonymousId or both are required")
 		return nil, bad.Err()
 	}
 	now := s.now().UTC().Truncate(time.Millisecond)

@@ -63,7 +63,7 @@ func ParseID(text string) (id ID, err error) {
 	}
 	b, err := hex.DecodeString(text)
 	if err != nil || len(b) != len(id) {
-		return id, fmt.Errorf("%.40q is no tombstone's id", text)
+		return id, fmt.Errorf("%.40q is not the id of a tombstone", text)
 	}
 	return ID(b), nil
 }

@@ -85,13 +85,13 @@ func (f *Fields) about(bad *apierr.Rejection, a *About) {
 		bad.Add("visibility", "enum", "visibility must be public or server")
 	}
 	if a.StaleAfterDays < 0 || a.StaleAfterDays > MaxStaleDays {
-		bad.Add("staleAfterDays", "range", "staleAfterDays must be 1 to %d, or null for never", MaxStaleDays)
+		bad.Add("staleAfterDays", "range", "staleAfterDays must be from 1 to %d, or null for never", MaxStaleDays)
 	}
 	if !slices.Contains(exposureModes, a.Exposures.Mode) {
 		bad.Add("exposures.mode", "enum", "exposures.mode must be split, all or off")
 	}
 	if p := a.Exposures.SamplePercent; p < 1 || p > 100 {
-		bad.Add("exposures.samplePercent", "range", "exposures.samplePercent must be 1 to 100")
+		bad.Add("exposures.samplePercent", "range", "exposures.samplePercent must be from 1 to 100")
 	}
 }
 
@@ -113,12 +113,12 @@ func named(bad *apierr.Rejection, sent *string, was, key string) string {
 // text notes what is wrong with a text of several lines; it may be empty.
 func text(bad *apierr.Rejection, field, text string, most int) string {
 	if n := utf8.RuneCountInString(text); n > most {
-		bad.Add(field, "too_long", "%s must have at most %d characters and has %d", field, most, n)
+		bad.Add(field, "too_long", "%s has %d characters; at most %d are allowed", field, n, most)
 		return text
 	}
 	for _, r := range text {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || r == utf8.RuneError {
-			bad.Add(field, "invalid_text", "%s must not hold control characters", field)
+			bad.Add(field, "invalid_text", "%s must not contain control characters", field)
 			return text
 		}
 	}
@@ -139,7 +139,7 @@ func (f *Flag) values(bad *apierr.Rejection) {
 	for i, v := range f.Definition.Variants {
 		if len(v.Value) == 0 || !is(v.Value[0]) {
 			at := indexed("variants", i) + ".value"
-			bad.Add(at, "type", "%s must be a value of the type %s", at, f.About.Type)
+			bad.Add(at, "type", "%s must be of type %s", at, f.About.Type)
 		}
 	}
 }
@@ -157,11 +157,11 @@ func (f *Flag) onAndOff(bad *apierr.Rejection) {
 	for i, v := range all {
 		if value := booleans[v.Key]; value == "" || string(v.Value) != value {
 			at := indexed("variants", i)
-			bad.Add(at, "boolean", "%s: the variants of a boolean flag are on, with true, and off, with false", at)
+			bad.Add(at, "boolean", "%s must be on with the value true, or off with the value false", at)
 		}
 	}
 	if len(all) != len(booleans) {
-		bad.Add("variants", "boolean", "A boolean flag has the variants on and off")
+		bad.Add("variants", "boolean", "variants must be exactly on and off for a boolean flag")
 	}
 }
 

@@ -28,11 +28,11 @@ var (
 	// ErrSegmentKeyTaken says the same of a segment.
 	ErrSegmentKeyTaken = errors.New("another segment has this key")
 	// ErrNotCovered says that the caller reaches the flags of another website only.
-	ErrNotCovered = errors.New("the flag is not the website's")
+	ErrNotCovered = errors.New("the flag belongs to another website")
 
 	ErrState = errors.New("the flag is in another state")
-	ErrInUse = errors.New("another flag needs it")
-	ErrCycle = errors.New("flags need each other")
+	ErrInUse = errors.New("another flag depends on it")
+	ErrCycle = errors.New("flags depend on each other")
 )
 
 // Limits of flags and segments; those of what a flag serves are flageval's.

@@ -113,18 +113,19 @@ func (c *change) missing() error {
 		at := indexed("prerequisites", i)
 		other := c.after.find(c.is.WebsiteID, p.FlagKey)
 		if other == nil {
-			bad.Add(at+".flagKey", "unknown_flag", "%s.flagKey: there is no flag %s that could be met", at, p.FlagKey)
+			bad.Add(at+".flagKey", "unknown_flag", "%s.flagKey must be the key of a flag; %s does not exist or "+
+				"is archived", at, p.FlagKey)
 			continue
 		}
 		for j, v := range p.Variants {
 			if path := indexed(at+".variants", j); !slices.Contains(other.Refs.Variants, v) {
-				bad.Add(path, "unknown_variant", "%s: flag %s has no variant %s", path, p.FlagKey, v)
+				bad.Add(path, "unknown_variant", "%s must be a variant of flag %s; %s does not exist", path, p.FlagKey, v)
 			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.is.Refs.Segments)) {
 		if path := c.is.Refs.Segments[key]; c.segments.find(c.is.WebsiteID, key) == nil {
-			bad.Add(path, "unknown_segment", "%s: there is no segment %s", path, key)
+			bad.Add(path, "unknown_segment", "%s must be the key of a segment; %s does not exist", path, key)
 		}
 	}
 	return bad.Err()
@@ -152,7 +153,8 @@ func (c *change) needed() error {
 	case len(gone) > 0:
 		return conflict(ErrInUse, "Flag %s is a prerequisite of %s", c.was.Key, listed(gone))
 	case len(lacking) > 0:
-		return conflict(ErrInUse, "Flag %s has no longer a variant that is a prerequisite of %s", c.is.Key, listed(lacking))
+		return conflict(ErrInUse, "The change removes a variant of flag %s that is a "+
+			"prerequisite of %s", c.is.Key, listed(lacking))
 	}
 	return nil
 }
@@ -180,7 +182,7 @@ func (c *change) circle() error {
 		return nil
 	}
 	if path := walk(c.is, nil); path != nil {
-		return conflict(ErrCycle, "Flags would need each other: %s", strings.Join(path, " → "))
+		return conflict(ErrCycle, "The prerequisites form a cycle: %s", strings.Join(path, " → "))
 	}
 	return nil
 }
@@ -189,7 +191,7 @@ func (c *change) circle() error {
 func (c *change) depth() error {
 	if n := c.after.deepest(); n > MaxDepth && n > c.before.deepest() {
 		return apierr.Invalid("prerequisites", "too_deep",
-			fmt.Sprintf("%d prerequisites would need each other in a row, and %d may", n, MaxDepth))
+			fmt.Sprintf("prerequisites form a chain of %d flags; at most %d are allowed", n, MaxDepth))
 	}
 	return nil
 }
@@ -233,7 +235,7 @@ func unasked(s *Segment) Fits {
 			}
 		}
 		if len(by) > 0 {
-			return conflict(ErrInUse, "Segment %s is asked for by %s", s.Key(), listed(by))
+			return conflict(ErrInUse, "Segment %s is used by %s", s.Key(), listed(by))
 		}
 		return nil
 	}

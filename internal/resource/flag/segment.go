@@ -53,7 +53,7 @@ func (f *SegmentFields) apply(s *Segment) error {
 // tell notes what is wrong with a definition.
 func tell(bad *apierr.Rejection, problems []flageval.Problem) {
 	for _, p := range problems {
-		bad.Add(p.Path, p.Rule, "%s: %s", p.Path, p.Message)
+		bad.Add(p.Path, p.Rule, "%s %s", p.Path, p.Message)
 	}
 }
 
@@ -61,9 +61,9 @@ func tell(bad *apierr.Rejection, problems []flageval.Problem) {
 func fits(bad *apierr.Rejection, definition any) {
 	text, err := wire.CompactJSON(definition)
 	if err != nil {
-		bad.Add("", "invalid", "It cannot be written as JSON")
+		bad.Add("", "invalid", "The definition cannot be encoded as JSON")
 	}
 	if len(text) > MaxBytes {
-		bad.Add("", "too_long", "It may have %d bytes in all and has %d", MaxBytes, len(text))
+		bad.Add("", "too_long", "The definition has %d bytes; at most %d are allowed", len(text), MaxBytes)
 	}
 }

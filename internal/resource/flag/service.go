@@ -193,7 +193,7 @@ func (s *Service) edit(
 	}
 	return s.flags.Replace(ctx, by, t.Target, action, was, func(was *Flag, now time.Time) (*Flag, error) {
 		if !was.Live() {
-			return nil, conflict(ErrState, "The flag is archived; bring it back before it is changed")
+			return nil, conflict(ErrState, "The flag is archived; unarchive it before you change it")
 		}
 		is := managed.Next(was, now)
 		return is, to(is)

@@ -132,10 +132,10 @@ func (f *Flag) ruleIDs(bad *apierr.Rejection) {
 			at := indexed(path, i) + ".id"
 			switch {
 			case !flageval.ValidKey(r.ID) || len(r.ID) > MaxRuleIDLen:
-				bad.Add(at, "invalid_id", "%s must have at most %d letters, digits, dots, hyphens and underscores",
+				bad.Add(at, "invalid_id", "%s must be 1 to %d letters, digits, dots, dashes or underscores",
 					at, MaxRuleIDLen)
 			case seen[r.ID]:
-				bad.Add(at, "duplicate", "%s is another one's already", at)
+				bad.Add(at, "duplicate", "%s must be unique; another rule has the same id", at)
 			}
 			seen[r.ID] = true
 		}

@@ -19,7 +19,7 @@ var steps = map[managed.Action]step{
 	Enabled:    {Inactive, Active, "Only an inactive flag can be enabled"},
 	Disabled:   {Active, Inactive, "Only an active flag can be disabled"},
 	Archiving:  {Inactive, Archived, "Only an inactive flag can be archived; disable it first"},
-	Unarchived: {Archived, Inactive, "Only an archived flag can be brought back"},
+	Unarchived: {Archived, Inactive, "Only an archived flag can be unarchived"},
 }
 
 // Switch brings a flag into another state by one of the actions Enabled, Disabled, Archiving

@@ -65,7 +65,7 @@ func (f *Flag) retarget(p People, to func([]flageval.Target) []flageval.Target) 
 	}
 	o, known := d.Environments[p.Environment]
 	if !known {
-		return apierr.Invalid("environment", "unknown_environment", "The flag has no environment of this name")
+		return apierr.Invalid("environment", "unknown_environment", "environment must be one of the flag's environments")
 	}
 	from := d.Targets
 	if o.Targets != nil {

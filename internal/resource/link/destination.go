@@ -58,15 +58,15 @@ func (r *Rules) checkURL(bad *apierr.Rejection, field, text string) {
 		bad.Add(field, "required", "%s must not be empty", field)
 		return
 	case len(text) > MaxURLBytes:
-		bad.Add(field, "too_long", "%s must have at most %d bytes", field, MaxURLBytes)
+		bad.Add(field, "too_long", "%s has %d bytes; at most %d are allowed", field, len(text), MaxURLBytes)
 		return
 	case !utf8.ValidString(text), strings.ContainsFunc(text, notInURL):
-		bad.Add(field, "invalid_url", "%s must not hold spaces, control characters or backslashes", field)
+		bad.Add(field, "invalid_url", "%s must not contain spaces, control characters or backslashes", field)
 		return
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		bad.Add(field, "invalid_url", "%s must be an absolute address such as https://example.com/path", field)
+		bad.Add(field, "invalid_url", "%s must be an absolute URL such as https://example.com/path", field)
 		return
 	}
 	web := u.Scheme == "http" || u.Scheme == "https"
@@ -74,13 +74,13 @@ func (r *Rules) checkURL(bad *apierr.Rejection, field, text string) {
 	case !slices.Contains(r.Schemes, u.Scheme):
 		bad.Add(field, "scheme", "%s must begin with %s", field, r.beginnings())
 	case u.User != nil:
-		bad.Add(field, "userinfo", "%s must not hold a user name or password", field)
+		bad.Add(field, "userinfo", "%s must not contain a user name or password", field)
 	case web && (u.Opaque != "" || u.Hostname() == ""):
-		bad.Add(field, "invalid_url", "%s must be an absolute address such as https://example.com/path", field)
+		bad.Add(field, "invalid_url", "%s must be an absolute URL such as https://example.com/path", field)
 	case web && r.ours(u.Hostname()):
-		bad.Add(field, "own_host", "%s must not lead to a short-link host", field)
+		bad.Add(field, "own_host", "%s must not point to a short-link host", field)
 	case web && r.blocked[HostKey(u.Hostname())]:
-		bad.Add(field, "blocked_host", "%s must not lead to a host that is blocked here", field)
+		bad.Add(field, "blocked_host", "%s must not point to a host that the operator has blocked", field)
 	}
 }
 

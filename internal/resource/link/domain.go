@@ -14,20 +14,20 @@ import (
 var (
 	ErrDomainNotFound = errors.New("domain not found")
 	// ErrHostnameClaimed says that the organization has a domain of the hostname.
-	ErrHostnameClaimed = errors.New("the organization has this hostname already")
+	ErrHostnameClaimed = errors.New("the organization already has this hostname")
 	// ErrHostnameVerified says that the hostname is another organization's.
 	ErrHostnameVerified = errors.New("another organization has verified this hostname")
 	// ErrDomainInUse says that links are on a domain.
 	ErrDomainInUse = errors.New("the domain has links")
 	// ErrDomainGone says that a link's domain is no more.
-	ErrDomainGone = errors.New("the link's domain is no more")
+	ErrDomainGone = errors.New("the link's domain no longer exists")
 )
 
 // DomainInUse returns a Conflict error that says how many links a domain has.
 func DomainInUse(links int) error {
 	return &apierr.Error{
 		Code:    apierr.Conflict,
-		Message: fmt.Sprintf("The domain still has links: %d. Delete them, or move them to another host", links),
+		Message: fmt.Sprintf("The domain has links (%d); delete them or move them to another host", links),
 		Err:     ErrDomainInUse,
 	}
 }
@@ -142,6 +142,6 @@ func (d *Domain) stepped(was *Domain, now time.Time) *Domain {
 func (d *Domain) Lost(now time.Time) *Domain {
 	is := managed.Next(d, now)
 	is.Status, is.BadDays, is.DueAt = DomainPending, 0, time.Time{}
-	is.Problem = "Another organization has proved that the hostname is its own."
+	is.Problem = "Another organization has verified the hostname."
 	return is
 }

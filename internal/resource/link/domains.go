@@ -158,7 +158,7 @@ func (s *Service) domainOf(ctx context.Context, organizationID, hostname string)
 	d, err := s.deps.Domains.DomainByHostname(ctx, organizationID, HostKey(hostname))
 	if errors.Is(err, ErrDomainNotFound) {
 		return nil, apierr.Invalid("domain", "unknown_domain",
-			"domain must be a domain of the organization, or be absent for the shared host")
+			"domain must be the hostname of one of the organization's domains, or absent for the shared host")
 	}
 	return d, err
 }

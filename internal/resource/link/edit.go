@@ -43,7 +43,7 @@ func (s *Service) move(ctx context.Context, l *Link, hostname string) error {
 	case err != nil:
 		return err
 	case d.ID != l.DomainID && !d.Serves():
-		return apierr.Invalid("domain", "not_verified", "domain must be verified first")
+		return apierr.Invalid("domain", "not_verified", "domain must be verified")
 	}
 	l.DomainID, l.Hostname, l.CaseSensitive = d.ID, d.Name, d.CaseSensitive
 	return nil

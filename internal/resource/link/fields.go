@@ -101,7 +101,7 @@ func (l *Link) setExternalID(bad *apierr.Rejection, text string) {
 
 func (l *Link) setMaxClicks(bad *apierr.Rejection, n int64) {
 	if n < 0 || n > MaxClicks {
-		bad.Add("maxClicks", "range", "maxClicks must be 1 to %d, or null for no bound", MaxClicks)
+		bad.Add("maxClicks", "range", "maxClicks must be from 1 to %d, or null for no limit", MaxClicks)
 	}
 	l.MaxClicks = n
 }
@@ -131,12 +131,12 @@ func (l *Link) setUTM(bad *apierr.Rejection, utm UTM) {
 // checkText adds what is wrong with a text that is the caller's own; it may be empty.
 func checkText(bad *apierr.Rejection, field, text string, maxLen int) {
 	if n := utf8.RuneCountInString(text); n > maxLen {
-		bad.Add(field, "too_long", "%s must have at most %d characters and has %d", field, maxLen, n)
+		bad.Add(field, "too_long", "%s has %d characters; at most %d are allowed", field, n, maxLen)
 		return
 	}
 	for _, r := range text {
 		if unicode.IsControl(r) || r == utf8.RuneError {
-			bad.Add(field, "invalid_text", "%s must not hold control characters", field)
+			bad.Add(field, "invalid_text", "%s must not contain control characters", field)
 			return
 		}
 	}

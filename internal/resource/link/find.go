@@ -27,9 +27,9 @@ func (s *Service) Get(ctx context.Context, ref Ref) (*Link, error) {
 	}
 	switch {
 	case ways != 1:
-		return nil, apierr.Invalid("id", "one_of", "give one of id, externalId and slug")
+		return nil, apierr.Invalid("id", "one_of", "exactly one of id, externalId and slug is required")
 	case ref.Domain != "" && ref.Slug == "":
-		return nil, apierr.Invalid("domain", "one_of", "domain goes with slug")
+		return nil, apierr.Invalid("domain", "one_of", "domain requires slug")
 	case ref.ExternalID != "":
 		return s.deps.Store.LinkByExternalID(ctx, ref.OrganizationID, ref.ExternalID)
 	case ref.Slug != "":

@@ -23,7 +23,7 @@ const maxLabelLen = 63
 func (r *Rules) cleanHostname(text string) (string, error) {
 	name := strings.TrimSuffix(text, ".")
 	if strings.Contains(name, "*") {
-		return "", apierr.Invalid("hostname", "wildcard", "hostname must be one host, not a wildcard")
+		return "", apierr.Invalid("hostname", "wildcard", "hostname must be a single host, not a wildcard")
 	}
 	if isAddress(name) {
 		return "", apierr.Invalid("hostname", "ip_address", "hostname must be a name, not an IP address")
@@ -36,11 +36,12 @@ func (r *Rules) cleanHostname(text string) (string, error) {
 	switch {
 	case len(ascii) > MaxHostnameLen || slices.ContainsFunc(labels, func(l string) bool { return len(l) > maxLabelLen }):
 		return "", apierr.Invalid("hostname", "too_long",
-			fmt.Sprintf("hostname must have at most %d bytes in ASCII, and %d between two dots", MaxHostnameLen, maxLabelLen))
+			fmt.Sprintf("hostname must have at most %d bytes in ASCII form, and each label at "+
+				"most %d", MaxHostnameLen, maxLabelLen))
 	case slices.Contains(labels, ""):
 		return "", noHostname()
 	case len(labels) < 2:
-		return "", apierr.Invalid("hostname", "no_dot", "hostname must have a dot, as go.example.com has")
+		return "", apierr.Invalid("hostname", "no_dot", "hostname must contain a dot, such as go.example.com")
 	case r.ours(ascii) || slices.Contains(r.OwnHosts, ascii):
 		return "", apierr.Invalid("hostname", "own_host", "hostname must not be a host of this service")
 	}
@@ -49,7 +50,7 @@ func (r *Rules) cleanHostname(text string) (string, error) {
 
 func noHostname() error {
 	return apierr.Invalid("hostname", "invalid_hostname",
-		"hostname must be a name such as go.example.com, without scheme, port or path")
+		"hostname must be a host name such as go.example.com, without a scheme, port or path")
 }
 
 func notInHostname(r rune) bool {

@@ -36,11 +36,11 @@ func CheckOwnSlug(slug string) error {
 		return apierr.Invalid("slug", "invalid_slug", "slug must have 1 to 190 bytes of UTF-8")
 	case len(parts) > MaxOwnSlugParts || slices.ContainsFunc(parts, notPart):
 		return apierr.Invalid("slug", "invalid_slug",
-			"slug must have up to 8 parts of letters, their marks, digits and -_.~ between slashes, none of them . or ..")
+			"slug must have at most 8 segments of letters, combining marks, digits and -_.~, and no segment may be . or ..")
 	case slug[0] == '_':
-		return apierr.Invalid("slug", "invalid_slug", "slug must not begin with an underscore")
+		return apierr.Invalid("slug", "invalid_slug", "slug must not start with an underscore")
 	case slices.Contains(ownReserved, strings.ToLower(slug)), strings.EqualFold(parts[0], wellKnown):
-		return apierr.Invalid("slug", "reserved", "slug is a reserved word")
+		return apierr.Invalid("slug", "reserved", "slug must not be a reserved word")
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ var Devices = []string{"desktop", "mobile", "tablet", "tv", "console", "other"}
 // setRules keeps rules, with an id for each that has none.
 func (l *Link) setRules(bad *apierr.Rejection, all []Rule, rules *Rules) {
 	if len(all) > MaxRules {
-		bad.Add("rules", "too_many", "rules must have at most %d entries", MaxRules)
+		bad.Add("rules", "too_many", "rules has %d entries; at most %d are allowed", len(all), MaxRules)
 		return
 	}
 	l.Rules = slices.Clone(all)
@@ -93,7 +93,7 @@ func (l *Link) setRules(bad *apierr.Rejection, all []Rule, rules *Rules) {
 		size += r.size()
 	}
 	if size > MaxRulesBytes {
-		bad.Add("rules", "too_long", "rules must have at most %d bytes in all their texts", MaxRulesBytes)
+		bad.Add("rules", "too_long", "rules has %d bytes of text; at most %d are allowed", size, MaxRulesBytes)
 	}
 }
 
@@ -112,7 +112,7 @@ func (r *Rule) check(bad *apierr.Rejection, at string) {
 	case n == 0:
 		bad.Add(at+".conditions", "required", "%s.conditions must not be empty", at)
 	case n > MaxConditions:
-		bad.Add(at+".conditions", "too_many", "%s.conditions must have at most %d entries", at, MaxConditions)
+		bad.Add(at+".conditions", "too_many", "%s.conditions has %d entries; at most %d are allowed", at, n, MaxConditions)
 		return
 	}
 	r.Conditions = slices.Clone(r.Conditions)
@@ -141,7 +141,7 @@ func (c *Condition) check(bad *apierr.Rejection, at string) {
 		return
 	}
 	if !c.At.IsZero() {
-		bad.Add(at+".at", "not_taken", "%s.at is only for the field %s", at, Time)
+		bad.Add(at+".at", "not_taken", "%s.at must be absent unless field is %s", at, Time)
 	}
 	c.checkValues(bad, at)
 }
@@ -149,9 +149,9 @@ func (c *Condition) check(bad *apierr.Rejection, at string) {
 func (c *Condition) checkName(bad *apierr.Rejection, at string) {
 	switch {
 	case c.Field != Query && c.Name != "":
-		bad.Add(at+".name", "not_taken", "%s.name is only for the field %s", at, Query)
+		bad.Add(at+".name", "not_taken", "%s.name must be absent unless field is %s", at, Query)
 	case c.Field == Query && c.Name == "":
-		bad.Add(at+".name", "required", "%s.name must be the name of a parameter", at)
+		bad.Add(at+".name", "required", "%s.name must be the name of a query parameter", at)
 	default:
 		checkText(bad, at+".name", c.Name, MaxValueLen)
 	}
@@ -162,7 +162,7 @@ func (c *Condition) checkTime(bad *apierr.Rejection, at string) {
 		bad.Add(at+".at", "required", "%s.at must be a time", at)
 	}
 	if len(c.Values) > 0 {
-		bad.Add(at+".value", "not_taken", "%s.value is not for the field %s", at, Time)
+		bad.Add(at+".value", "not_taken", "%s.value must be absent if field is %s", at, Time)
 	}
 	c.At = c.At.UTC().Truncate(time.Millisecond)
 }
@@ -172,7 +172,7 @@ func (c *Condition) checkValues(bad *apierr.Rejection, at string) {
 	case n == 0:
 		bad.Add(at+".value", "required", "%s.value must not be empty", at)
 	case n > MaxValues:
-		bad.Add(at+".value", "too_many", "%s.value must have at most %d entries", at, MaxValues)
+		bad.Add(at+".value", "too_many", "%s.value has %d entries; at most %d are allowed", at, n, MaxValues)
 		return
 	}
 	c.Values = slices.Clone(c.Values)
@@ -190,7 +190,7 @@ func (c *Condition) checkValue(bad *apierr.Rejection, at string, value *string) 
 	switch c.Field {
 	case Country:
 		if *value = strings.ToUpper(*value); len(*value) != 2 || strings.Trim(*value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-			bad.Add(at, "country", "%s must be a country's code of two letters", at)
+			bad.Add(at, "country", "%s must be a two-letter country code", at)
 		}
 	case Device:
 		if *value = strings.ToLower(*value); !slices.Contains(Devices, *value) {
@@ -198,11 +198,11 @@ func (c *Condition) checkValue(bad *apierr.Rejection, at string, value *string) 
 		}
 	case Language:
 		if *value = strings.ToLower(*value); !isLanguage(*value) {
-			bad.Add(at, "language", "%s must be a language such as de or pt-br", at)
+			bad.Add(at, "language", "%s must be a language tag such as de or pt-br", at)
 		}
 	case ReferrerHost:
 		if *value = strings.ToLower(*value); strings.ContainsAny(*value, "/:@ ?#") {
-			bad.Add(at, "host", "%s must be a host such as news.example.com", at)
+			bad.Add(at, "host", "%s must be a host name such as news.example.com", at)
 		}
 	}
 }
@@ -227,9 +227,9 @@ func takeID(bad *apierr.Rejection, at string, id *string, taken map[string]bool)
 	case *id == "":
 		*id = newSlug()
 	case len(*id) > MaxTargetID || strings.ContainsFunc(*id, notInSlug):
-		bad.Add(at, "invalid_id", "%s must have at most %d letters, digits, hyphens and underscores", at, MaxTargetID)
+		bad.Add(at, "invalid_id", "%s must be 1 to %d letters, digits, hyphens and underscores", at, MaxTargetID)
 	case taken[*id]:
-		bad.Add(at, "unique", "%s is another one's already", at)
+		bad.Add(at, "unique", "%s must be unique; another entry has the same id", at)
 	}
 	taken[*id] = true
 }

@@ -81,4 +81,4 @@ type Cursor struct {
 
 // ErrChangesLost says that a store does not know what changed since a cursor: that is
 // longer ago than it remembers, or the store was put back to an earlier state.
-var ErrChangesLost = errors.New("what changed of links since then is not known any more")
+var ErrChangesLost = errors.New("the changes to links since that time are no longer known")

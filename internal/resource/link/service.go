@@ -153,7 +153,7 @@ func (s *Service) Upsert(
 	ctx context.Context, by audit.By, organizationID string, f Fields,
 ) (l *Link, made bool, err error) {
 	if f.ExternalID == nil || *f.ExternalID == "" {
-		return nil, false, apierr.Invalid("externalId", "required", "externalId is what upsert finds a link by")
+		return nil, false, apierr.Invalid("externalId", "required", "externalId is required")
 	}
 	const tries = 3 // somebody may make it, or delete it, between the look and the change
 	for try := 1; ; try++ {

@@ -51,7 +51,7 @@ func CheckSlug(slug string) error {
 		return apierr.Invalid("slug", "invalid_slug", "slug must have 3 to 50 letters, digits, hyphens and underscores")
 	}
 	if slices.Contains(reserved, SlugKey(slug)) {
-		return apierr.Invalid("slug", "reserved", "slug is a reserved word")
+		return apierr.Invalid("slug", "reserved", "slug must not be a reserved word")
 	}
 	return nil
 }

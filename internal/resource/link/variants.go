@@ -27,7 +27,7 @@ type Variant struct {
 // setVariants keeps variants, with an id for each that has none.
 func (l *Link) setVariants(bad *apierr.Rejection, all []Variant, rules *Rules) {
 	if n := len(all); n != 0 && (n < MinVariants || n > MaxVariants) {
-		bad.Add("variants", "length", "variants must have %d to %d entries, or none", MinVariants, MaxVariants)
+		bad.Add("variants", "length", "variants must be empty or have %d to %d entries", MinVariants, MaxVariants)
 		return
 	}
 	l.Variants = slices.Clone(all)
@@ -37,7 +37,7 @@ func (l *Link) setVariants(bad *apierr.Rejection, all []Variant, rules *Rules) {
 		takeID(bad, at+".id", &v.ID, ids)
 		rules.checkURL(bad, at+".url", v.URL)
 		if v.Weight < 1 || v.Weight > MaxWeight {
-			bad.Add(at+".weight", "range", "%s.weight must be 1 to %d", at, MaxWeight)
+			bad.Add(at+".weight", "range", "%s.weight must be from 1 to %d", at, MaxWeight)
 		}
 	}
 }

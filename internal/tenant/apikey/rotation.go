@@ -13,11 +13,11 @@ import (
 func (k *Key) rotated(prefix string, grace time.Duration, now time.Time) (is *Key, secret string, err error) {
 	if grace < 0 || grace > MaxGrace {
 		var bad apierr.Rejection
-		bad.Add("gracePeriodSeconds", "range", "gracePeriodSeconds must be 0 to %d", MaxGrace/time.Second)
+		bad.Add("gracePeriodSeconds", "range", "gracePeriodSeconds must be from 0 to %d", MaxGrace/time.Second)
 		return nil, "", bad.Err()
 	}
 	if secret, err = Generate(prefix); err != nil {
-		return nil, "", fmt.Errorf("making a secret: %w", err)
+		return nil, "", fmt.Errorf("generating a secret: %w", err)
 	}
 	is = managed.Next(k, now)
 	is.RotatedAt = now

@@ -48,7 +48,8 @@ func ValidPrefix(prefix string) bool {
 // Generate returns a new secret. It fails only for a prefix that is not valid.
 func Generate(prefix string) (secret string, err error) {
 	if !ValidPrefix(prefix) {
-		return "", fmt.Errorf("API key prefix %q is not 1 to %d lower-case letters and digits, a letter first",
+		return "", fmt.Errorf("API key prefix %q must be a lower-case letter followed by letters and digits, 1 to %d "+
+			"characters in all",
 			prefix, MaxPrefixLen)
 	}
 	b := make([]byte, 0, len(prefix)+1+BodyLen)

@@ -54,7 +54,7 @@ func New(prefix string, spec Spec, now time.Time) (key *Key, secret string, err 
 	k := &Key{Record: managed.New("key", spec.OrganizationID, spec.CreatedBy, now), WebsiteID: spec.WebsiteID}
 	var bad apierr.Rejection
 	if spec.OrganizationID == "" {
-		bad.Add("organizationId", "required", "a key needs an organization")
+		bad.Add("organizationId", "required", "organizationId is required")
 	}
 	k.setName(&bad, spec.Name)
 	k.setScopes(&bad, spec.Scopes)
@@ -116,7 +116,7 @@ func (k *Key) setScopes(bad *apierr.Rejection, scopes []string) {
 		}
 	}
 	if len(scopes) == 0 {
-		bad.Add("scopes", "required", "a key needs at least one scope")
+		bad.Add("scopes", "required", "scopes must have at least one entry")
 	}
 }
 
@@ -125,9 +125,9 @@ func (k *Key) setExpiry(bad *apierr.Rejection, at, now time.Time) {
 	switch {
 	case at.IsZero():
 	case !at.After(now):
-		bad.Add("expiresAt", "past", "expiresAt must lie in the future")
+		bad.Add("expiresAt", "past", "expiresAt must be in the future")
 	case at.After(now.AddDate(MaxLifetimeYears, 0, 0)):
-		bad.Add("expiresAt", "too_late", "expiresAt must lie within %d years; leave it out for a key that does not expire",
+		bad.Add("expiresAt", "too_late", "expiresAt must be within %d years; omit it for a key that never expires",
 			MaxLifetimeYears)
 	}
 }
@@ -136,10 +136,10 @@ func (k *Key) setRateLimit(bad *apierr.Rejection, r RateLimit) {
 	if r.Enabled || r.Limit != 0 || r.Window != 0 {
 		r.Limit, r.Window = cmp.Or(r.Limit, DefaultRateLimit), cmp.Or(r.Window, DefaultRateWindow)
 		if r.Limit < 1 || r.Limit > MaxRateLimit {
-			bad.Add("rateLimit.limit", "range", "rateLimit.limit must be 1 to %d requests", MaxRateLimit)
+			bad.Add("rateLimit.limit", "range", "rateLimit.limit must be from 1 to %d", MaxRateLimit)
 		}
 		if r.Window < time.Second || r.Window > MaxRateWindow || r.Window%time.Second != 0 {
-			bad.Add("rateLimit.windowSeconds", "range", "rateLimit.windowSeconds must be 1 to %d whole seconds",
+			bad.Add("rateLimit.windowSeconds", "range", "rateLimit.windowSeconds must be a whole number from 1 to %d",
 				MaxRateWindow/time.Second)
 		}
 	}
@@ -148,13 +148,13 @@ func (k *Key) setRateLimit(bad *apierr.Rejection, r RateLimit) {
 
 func (k *Key) setIPAllow(bad *apierr.Rejection, list []string) {
 	if len(list) > MaxIPAllow {
-		bad.Add("ipAllow", "too_many", "ipAllow must have at most %d entries", MaxIPAllow)
+		bad.Add("ipAllow", "too_many", "ipAllow has %d entries; at most %d are allowed", len(list), MaxIPAllow)
 		return
 	}
 	prefixes, at, err := cidr.ParseList(list)
 	if err != nil {
 		bad.Add(fmt.Sprintf("ipAllow[%d]", at), "address",
-			"ipAllow[%d] must be an address such as 203.0.113.7 or a range such as 203.0.113.0/24", at)
+			"ipAllow[%d] must be an IP address such as 203.0.113.7 or a range such as 203.0.113.0/24", at)
 	}
 	k.IPAllow = prefixes
 }
@@ -162,7 +162,8 @@ func (k *Key) setIPAllow(bad *apierr.Rejection, list []string) {
 func (k *Key) setIdleExpiry(bad *apierr.Rejection, days int) {
 	k.IdleExpiryDays = days
 	if days < 0 || days > MaxIdleExpiryDays {
-		bad.Add("idleExpiryDays", "range", "idleExpiryDays must be 1 to %d days, or null for never", MaxIdleExpiryDays)
+		bad.Add("idleExpiryDays", "range", "idleExpiryDays must be from 1 to %d, or null if the key "+
+			"never expires from inactivity", MaxIdleExpiryDays)
 	}
 }
 

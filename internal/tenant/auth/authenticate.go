@@ -198,7 +198,7 @@ func (a *Authenticator) credential(ctx context.Context, secret []byte, from From
 		return nil, apierr.New(apierr.AuthRequired)
 	}
 	if !c.key.AllowsAddr(from.Addr) {
-		return nil, apierr.Wrap(apierr.IPNotAuthorized, fmt.Errorf("key %s is not for this address", c.key.ID))
+		return nil, apierr.Wrap(apierr.IPNotAuthorized, fmt.Errorf("key %s does not allow this IP address", c.key.ID))
 	}
 	a.touch(c, now)
 	return c, nil

@@ -33,7 +33,7 @@ func ReachWebsite(p Principal, w *website.Website) error {
 	case p.OrganizationID == "" || w.OrganizationID != p.OrganizationID:
 		return website.ErrNotFound
 	case !p.Global() && w.ID != p.WebsiteID:
-		return apierr.Wrap(apierr.AccessDenied, fmt.Errorf("key %s is limited to another website than %s", p.KeyID, w.ID))
+		return apierr.Wrap(apierr.AccessDenied, fmt.Errorf("key %s is not limited to website %s", p.KeyID, w.ID))
 	default:
 		return nil
 	}

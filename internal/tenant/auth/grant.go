@@ -34,9 +34,9 @@ func Grant(p Principal, class Class, secret []byte, addr netip.Addr) *audit.Gran
 }
 
 var (
-	errEnded   = errors.New("the credential ended while the request was under way")
+	errEnded   = errors.New("the credential became invalid during the request")
 	errLowered = &apierr.Error{
-		Code: apierr.Forbidden, Message: "What you may do has changed while the request was under way",
+		Code: apierr.Forbidden, Message: "Your permissions changed during the request; try again",
 	}
 )
 

@@ -50,31 +50,32 @@ type ClassRow struct {
 // Classes is the table of who may do what: the only place that says it, and what
 // the tests of access hold every operation against.
 var Classes = []ClassRow{
-	{Public, "", nil, false, "anybody, also without a credential"},
-	{Account, "", nil, false, "one's own account and sessions"},
+	{Public, "", nil, false, "everyone, without a credential"},
+	{Account, "", nil, false, "your own account and sessions"},
 	{ViewData, org.RoleViewer, []Scope{ScopeReadData}, false, "query analytics"},
-	{ViewWebsites, org.RoleViewer, []Scope{ScopeReadData, ScopeManageWebsites}, false, "see which websites there are"},
+	{ViewWebsites, org.RoleViewer, []Scope{ScopeReadData, ScopeManageWebsites}, false, "list websites"},
 	{
 		ReadWebsites, org.RoleViewer,
 		[]Scope{ScopeManageWebsites},
-		false, "see the settings of websites, such as which addresses may send",
+		false, "read the settings of websites, such as the allowed addresses",
 	},
 	{AddWebsites, org.RoleEditor, []Scope{ScopeManageWebsites}, true, "create websites"},
 	{ManageWebsites, org.RoleEditor, []Scope{ScopeManageWebsites}, false, "change websites"},
-	{ViewOrganization, org.RoleViewer, []Scope{ScopeManageConfig}, true, "see the organization's settings and usage"},
+	{ViewOrganization, org.RoleViewer, []Scope{ScopeManageConfig}, true, "read the organization's settings and usage"},
 	{ManageOrganization, org.RoleAdmin, []Scope{ScopeManageConfig}, true, "change the organization's settings"},
-	{ViewMembers, org.RoleViewer, nil, false, "see who belongs to the organization"},
+	{ViewMembers, org.RoleViewer, nil, false, "list the members of the organization"},
 	{ManageMembers, org.RoleAdmin, nil, false, "invite and remove people, change roles"},
-	{OwnOrganization, org.RoleOwner, nil, false, "what only owners may do"},
+	{OwnOrganization, org.RoleOwner, nil, false, "transfer or delete the organization, and move websites"},
 	{
-		EraseVisitors, org.RoleAdmin, []Scope{ScopeManageWebsites}, false, "erase what is stored of a visitor, and follow it",
+		EraseVisitors, org.RoleAdmin, []Scope{ScopeManageWebsites}, false, "erase the data of a visitor and follow the " +
+			"progress",
 	},
-	{ViewLinks, org.RoleViewer, []Scope{ScopeReadLinks}, true, "see short links and their folders"},
+	{ViewLinks, org.RoleViewer, []Scope{ScopeReadLinks}, true, "read short links and their folders"},
 	{ManageLinks, org.RoleEditor, []Scope{ScopeWriteLinks}, true, "change short links and their folders"},
-	{ViewFlags, org.RoleViewer, []Scope{ScopeManageFlags}, false, "see feature flags and their segments"},
-	{ManageFlags, org.RoleEditor, []Scope{ScopeManageFlags}, false, "change feature flags and their segments"},
+	{ViewFlags, org.RoleViewer, []Scope{ScopeManageFlags}, false, "read feature flags and segments"},
+	{ManageFlags, org.RoleEditor, []Scope{ScopeManageFlags}, false, "change feature flags and segments"},
 	{ManageKeys, org.RoleAdmin, nil, false, "create, rotate and revoke API keys"},
-	{ReadAudit, org.RoleAdmin, nil, false, "read who changed what"},
+	{ReadAudit, org.RoleAdmin, nil, false, "read the audit"},
 }
 
 // Roles are the roles from the least powerful to the most.
@@ -127,7 +128,7 @@ func Admit(p Principal, class Class) error {
 	row := class.Row()
 	switch {
 	case row == nil:
-		return apierr.Wrap(apierr.AccessDenied, fmt.Errorf("there is no class %q", class))
+		return apierr.Wrap(apierr.AccessDenied, fmt.Errorf("unknown class %q", class))
 	case class == Public:
 		return nil
 	case p.Kind == KindAnonymous:
@@ -135,7 +136,8 @@ func Admit(p Principal, class Class) error {
 	case p.Kind == KindKey:
 		return admitKey(p, row)
 	case row.Role != "" && !AtLeast(p.Role, row.Role):
-		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("user %s is %q and needs to be %s", p.UserID, p.Role, row.Role))
+		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("user %s has the role %q; %s is "+
+			"required", p.UserID, p.Role, row.Role))
 	}
 	return nil
 }
@@ -144,13 +146,13 @@ func admitKey(p Principal, row *ClassRow) error {
 	switch {
 	case len(row.Scopes) == 0:
 		return &apierr.Error{
-			Code: apierr.AccessDenied, Message: "API keys cannot do this; sign in instead",
-			Err: fmt.Errorf("key %s may not %s", p.KeyID, row.Class),
+			Code: apierr.AccessDenied, Message: "API keys cannot call this operation; sign in instead",
+			Err: fmt.Errorf("key %s must not call operations of class %s", p.KeyID, row.Class),
 		}
 	case !slices.ContainsFunc(row.Scopes, p.Has):
-		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("key %s lacks %v", p.KeyID, row.Scopes))
+		return apierr.Wrap(apierr.Forbidden, fmt.Errorf("key %s lacks the scopes %v", p.KeyID, row.Scopes))
 	case row.Global && !p.Global():
-		return apierr.Wrap(apierr.AccessDenied, fmt.Errorf("key %s is limited to a website", p.KeyID))
+		return apierr.Wrap(apierr.AccessDenied, fmt.Errorf("key %s is limited to one website", p.KeyID))
 	}
 	return nil
 }

@@ -29,11 +29,11 @@ var Scopes = []struct {
 	Scope  Scope
 	Grants string
 }{
-	{ScopeReadData, "query analytics, compile queries, list websites; link analytics with global access"},
+	{ScopeReadData, "query analytics, compile queries and list websites; link analytics also require global access"},
 	{ScopeTrackEvents, "send events to the ingestion host"},
 	{ScopeReadLinks, "read short links"},
 	{ScopeWriteLinks, "create, update and delete short links"},
-	{ScopeReadMonitors, "read uptime monitors, their checks and analytics"},
+	{ScopeReadMonitors, "read uptime monitors with their checks and analytics"},
 	{ScopeWriteMonitors, "create, update, pause, resume and delete uptime monitors"},
 	{ScopeReadStatusPages, "read status pages and incidents"},
 	{ScopeWriteStatusPages, "create, update and delete status pages and incidents"},

@@ -45,5 +45,5 @@ func Unnamed(memberships []org.Member) error {
 		names[i] = m.OrganizationID + " (" + string(m.Role) + ")"
 	}
 	return apierr.Invalid("organizationId", "required",
-		"organizationId is required, because you belong to several organizations: "+strings.Join(names, ", "))
+		"organizationId is required because you belong to several organizations: "+strings.Join(names, ", "))
 }

@@ -24,7 +24,7 @@ import (
 // Validation error about the field.
 func Clean(field, text string, maxLen int) (string, error) {
 	if !utf8.ValidString(text) {
-		return "", apierr.Invalid(field, "invalid_text", field+" is not valid UTF-8")
+		return "", apierr.Invalid(field, "invalid_text", field+" must be valid UTF-8")
 	}
 	// Normalizing costs time with the length, which is bounded before it too: NFC
 	// makes no text shorter than a third.
@@ -38,12 +38,12 @@ func Clean(field, text string, maxLen int) (string, error) {
 	visible := false
 	for _, r := range text {
 		if !allowed(r) {
-			return "", apierr.Invalid(field, "invalid_text", fmt.Sprintf("%s must not hold the character U+%04X", field, r))
+			return "", apierr.Invalid(field, "invalid_text", fmt.Sprintf("%s must not contain the character U+%04X", field, r))
 		}
 		visible = visible || unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
 	}
 	if !visible {
-		return "", apierr.Invalid(field, "invalid_text", field+" must hold a character that can be seen")
+		return "", apierr.Invalid(field, "invalid_text", field+" must contain a visible character")
 	}
 	return text, nil
 }
@@ -56,7 +56,7 @@ func wrongLength(field string, n, maxLen int) error {
 	if n == 0 {
 		rule = "too_short"
 	}
-	return apierr.Invalid(field, rule, fmt.Sprintf("%s must have 1 to %d characters and has %d", field, maxLen, n))
+	return apierr.Invalid(field, rule, fmt.Sprintf("%s must have 1 to %d characters; it has %d", field, maxLen, n))
 }
 
 // joiners are characters of the kind that formats others which words and emoji

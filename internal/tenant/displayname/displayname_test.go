@@ -58,22 +58,23 @@ func TestARejectionNamesTheFieldAndTheRule(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]apierr.Detail{
 		"": {
-			Index: apierr.NoIndex, Field: "tags[1]", Rule: "too_short", Message: "tags[1] must have 1 to 3 characters and has 0",
+			Index: apierr.NoIndex, Field: "tags[1]", Rule: "too_short", Message: "tags[1] must have 1 to 3 characters; it has 0",
 		},
 		"abcd": {
-			Index: apierr.NoIndex, Field: "tags[1]", Rule: "too_long", Message: "tags[1] must have 1 to 3 characters and has 4",
+			Index: apierr.NoIndex, Field: "tags[1]", Rule: "too_long", Message: "tags[1] must have 1 to 3 characters; it has 4",
 		},
 		"a\u202eb": {
-			Index: apierr.NoIndex, Field: "tags[1]", Rule: "invalid_text", Message: "tags[1] must not hold the character U+202E",
+			Index: apierr.NoIndex, Field: "tags[1]", Rule: "invalid_text",
+			Message: "tags[1] must not contain the character U+202E",
 		},
 		"\u0301": {
 			Index:   apierr.NoIndex,
 			Field:   "tags[1]",
 			Rule:    "invalid_text",
-			Message: "tags[1] must hold a character that can be seen",
+			Message: "tags[1] must contain a visible character",
 		},
 		"\xff": {
-			Index: apierr.NoIndex, Field: "tags[1]", Rule: "invalid_text", Message: "tags[1] is not valid UTF-8",
+			Index: apierr.NoIndex, Field: "tags[1]", Rule: "invalid_text", Message: "tags[1] must be valid UTF-8",
 		},
 		"e\u0301xy\u0301": {}, // three characters in NFC
 	} {

@@ -11,7 +11,7 @@ import (
 // sent. More than most of them, or one that Clean does not take, is noted in bad.
 func Tags(bad *apierr.Rejection, tags []string, most, maxLen int) (clean []string) {
 	if len(tags) > most {
-		bad.Add("tags", "too_many", "tags must have at most %d entries", most)
+		bad.Add("tags", "too_many", "tags has %d entries; at most %d are allowed", len(tags), most)
 		return nil
 	}
 	for i, tag := range tags {

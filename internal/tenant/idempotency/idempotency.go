@@ -56,7 +56,7 @@ type Row struct {
 // its place.
 var ErrReplaced = &apierr.Error{
 	Code:    apierr.Conflict,
-	Message: "The call took too long, and another one with this Idempotency-Key was begun in its place",
+	Message: "The call took too long, and another call with this Idempotency-Key replaced it",
 }
 
 // Store keeps rows.
@@ -112,7 +112,7 @@ type Claim struct {
 func (k *Calls) Begin(ctx context.Context, call *Call) (*Claim, []byte, error) {
 	if !plausible(call.Key) {
 		return nil, nil, apierr.Invalid("Idempotency-Key", "invalid",
-			"Idempotency-Key must have 1 to 255 characters of printable ASCII")
+			"Idempotency-Key must have 1 to 255 printable ASCII characters")
 	}
 	now := k.now()
 	if err := k.forget(ctx, now); err != nil {
@@ -136,16 +136,17 @@ func (k *Calls) Begin(ctx context.Context, call *Call) (*Claim, []byte, error) {
 		return nil, nil, apierr.New(apierr.KeyReused)
 	case len(before.Sealed) == 0 && now.Sub(before.StartedAt) < patience:
 		return nil, nil, &apierr.Error{
-			Code: apierr.Conflict, Message: "The first call with this Idempotency-Key still runs", RetryAfter: time.Second,
+			Code: apierr.Conflict, Message: "The first call with this Idempotency-Key is still running", RetryAfter: time.Second,
 		}
 	case len(before.Sealed) == 0:
-		return nil, nil, &apierr.Error{Code: apierr.Conflict, Message: "The first call with this Idempotency-Key was cut " +
-			"off; look whether it was made, and use a fresh key to repeat it"}
+		return nil, nil, &apierr.Error{Code: apierr.Conflict, Message: "The first call with this Idempotency-Key was " +
+			"interrupted; check whether it took effect, and use a new key to repeat it"}
 	}
 	response, err := claim.open(before.Sealed)
 	if err != nil {
 		return nil, nil, &apierr.Error{
-			Code: apierr.Conflict, Message: "The call was made, and its answer went to another credential of yours", Err: err,
+			Code: apierr.Conflict, Message: "The call took effect, and its response was sent to another of your " +
+				"credentials", Err: err,
 		}
 	}
 	return nil, response, nil
@@ -188,7 +189,7 @@ func Of(ctx context.Context) *Row {
 	return row
 }
 
-var errSealed = errors.New("the response is sealed with another credential")
+var errSealed = errors.New("the response is encrypted for another credential")
 
 func (c *Claim) open(sealed []byte) ([]byte, error) {
 	gcm, err := c.cipher()
@@ -208,7 +209,7 @@ func (c *Claim) open(sealed []byte) ([]byte, error) {
 func (c *Claim) cipher() (cipher.AEAD, error) {
 	block, err := aes.NewCipher(c.seal[:])
 	if err != nil {
-		return nil, fmt.Errorf("sealing a response: %w", err)
+		return nil, fmt.Errorf("encrypting a response: %w", err)
 	}
 	return cipher.NewGCM(block)
 }

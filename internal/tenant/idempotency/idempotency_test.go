@@ -127,7 +127,8 @@ func TestACallThatComesAgainWithinADayGetsTheFirstAnswer(t *testing.T) {
 func TestWhatIsLeftOfACallThatHasChangedSomethingIsRejected(t *testing.T) {
 	t.Parallel()
 	for after, want := range map[time.Duration]string{
-		0: "still runs", time.Minute - 1: "still runs", time.Minute: "was cut off", idempotency.Keep: "was cut off",
+		0: "still running", time.Minute - 1: "still running",
+		time.Minute: "was interrupted", idempotency.Keep: "was interrupted",
 	} {
 		s := newStore()
 		first := begin(t, s.calls())

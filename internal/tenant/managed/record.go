@@ -17,7 +17,7 @@ import (
 )
 
 // ErrChanged says that a record is not any more what the change was made on.
-var ErrChanged = errors.New("changed in the meantime")
+var ErrChanged = errors.New("the record has changed since it was read")
 
 // RestoreFor is how long a deleted record can be restored, where it can be.
 const RestoreFor = 30 * 24 * time.Hour

@@ -56,7 +56,7 @@ type Deletions interface {
 func (s *Service) Delete(ctx context.Context, by audit.By, id, name string, version int64) (*Deletion, error) {
 	return s.deps.Deletions.DeleteOrganization(ctx, by, id, version, s.deps.Now().UTC(), func(o *Organization) error {
 		if o.Name != name {
-			return apierr.Invalid("name", "mismatch", "name must be the organization's name, exactly as it is written")
+			return apierr.Invalid("name", "mismatch", "name must be the organization's exact name")
 		}
 		return nil
 	})

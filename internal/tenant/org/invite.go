@@ -28,8 +28,8 @@ type Inviter struct {
 
 var errUnverified = &apierr.Error{
 	Code: apierr.Forbidden,
-	Message: "Verify your e-mail address before you invite anybody: " +
-		"account/sendVerification mails you a token for account/verifyEmail",
+	Message: "Verify your e-mail address before you send invitations: account/sendVerification sends you a token for " +
+		"account/verifyEmail",
 }
 
 // Invite offers a membership to whoever has an address, and mails the offer. Where no

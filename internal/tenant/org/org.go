@@ -28,14 +28,14 @@ var (
 	ErrUserNotFound       = errors.New("user not found")
 	ErrMemberNotFound     = errors.New("member not found")
 	ErrInvitationNotFound = errors.New("invitation not found")
-	ErrEmailTaken         = errors.New("a user with this e-mail address exists already")
-	ErrMemberExists       = errors.New("the user is a member of the organization already")
+	ErrEmailTaken         = errors.New("a user with this e-mail address already exists")
+	ErrMemberExists       = errors.New("the user is already a member of the organization")
 	ErrSlugTaken          = errors.New("another organization has this slug")
-	ErrLastOwner          = errors.New("an organization keeps at least one owner")
-	ErrTooManyInvitations = errors.New("the organization has as many open invitations as it may have")
+	ErrLastOwner          = errors.New("an organization must have at least one owner")
+	ErrTooManyInvitations = errors.New("the organization has reached its limit of open invitations")
 	// ErrNotDeleted says that there is nothing to restore.
 	ErrNotDeleted         = errors.New("the organization is not deleted")
-	ErrTooManyMemberships = errors.New("the user belongs to as many organizations as a user may")
+	ErrTooManyMemberships = errors.New("the user has reached the limit of organizations")
 )
 
 // Limits of organizations and users.
@@ -119,7 +119,7 @@ func (s Settings) Apply(o *Organization) error {
 func readSlug(text string) (string, error) {
 	if text != "" && !slugForm.MatchString(text) {
 		return "", apierr.Invalid("slug", "invalid_value",
-			"slug must have 2 to 40 lower-case letters, digits and hyphens, and begin and end with none of the latter")
+			"slug must have 2 to 40 lower-case letters, digits and hyphens, and must not begin or end with a hyphen")
 	}
 	return text, nil
 }
@@ -133,7 +133,7 @@ func readLogoURL(text string) (string, error) {
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(text) > MaxLogoURLLen ||
 		strings.ContainsFunc(text, notInURL) {
 		return "", apierr.Invalid("logoUrl", "invalid_value",
-			"logoUrl must be an address that begins with https:// and has at most 2048 bytes")
+			"logoUrl must be an https:// URL of at most 2048 bytes")
 	}
 	return text, nil
 }
@@ -143,7 +143,7 @@ func notInURL(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(
 func readTimezone(text string) (string, error) {
 	if _, err := timezone.Load(text); err != nil || text == "" {
 		return "", apierr.Invalid("defaults.timezone", "invalid_value",
-			"defaults.timezone must be the name of an IANA time zone such as Europe/Berlin")
+			"defaults.timezone must be an IANA time zone such as Europe/Berlin")
 	}
 	return text, nil
 }

@@ -61,9 +61,9 @@ func TestWhoIsNeededIsToldWhere(t *testing.T) {
 	t.Parallel()
 	membership := org.Membership{Organization: "Acme", Member: org.Member{OrganizationID: "org_1"}}
 	for n, want := range map[int]string{
-		1: "owner of Acme (org_1), and other members",
-		5: strings.Repeat("Acme (org_1), ", 5) + "and other members",
-		7: strings.Repeat("Acme (org_1), ", 5) + "2 more, and other members",
+		1: "owner of Acme (org_1), and these have other members",
+		5: strings.Repeat("Acme (org_1), ", 5) + "and these have other members",
+		7: strings.Repeat("Acme (org_1), ", 5) + "2 more, and these have other members",
 	} {
 		f := apierr.Of(org.NeedsOwner(slices.Repeat([]org.Membership{membership}, n)))
 		if f.Code != apierr.Conflict || !strings.Contains(f.Message, want) {

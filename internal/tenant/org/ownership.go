@@ -63,7 +63,8 @@ func (s *Service) mayCreate(memberships []Membership) error {
 		}
 	}
 	return &apierr.Error{
-		Code: apierr.Forbidden, Message: "Only who owns an organization may make another one here; ask the operator",
+		Code: apierr.Forbidden, Message: "Only owners of an organization can create another one on this installation; ask " +
+			"the operator",
 	}
 }
 
@@ -73,7 +74,7 @@ func (s *Service) mayCreate(memberships []Membership) error {
 func (s *Service) Transfer(ctx context.Context, by audit.By, t Transfer) (owner, former *Person, err error) {
 	switch {
 	case t.From == t.To:
-		return nil, nil, apierr.Invalid("userId", "invalid_value", "userId must be another member's")
+		return nil, nil, apierr.Invalid("userId", "invalid_value", "userId must be the id of another member")
 	case t.Role == RoleOwner:
 		return nil, nil, apierr.Invalid("role", "invalid_value", "role must be admin, editor or viewer")
 	}

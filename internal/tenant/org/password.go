@@ -43,7 +43,7 @@ const (
 
 var (
 	errNotPHC = errors.New("the stored password hash is not argon2id in PHC form")
-	errBusy   = errors.New("too many passwords wait to be hashed")
+	errBusy   = errors.New("too many passwords are waiting to be hashed")
 )
 
 var b64 = base64.RawStdEncoding

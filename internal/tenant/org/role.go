@@ -42,7 +42,7 @@ func (r Role) Invites(other Role) bool {
 // else is told so by a Forbidden error.
 func MayChange(actor, from, to Role) error {
 	if actor != RoleOwner && (from == RoleOwner || to == RoleOwner) {
-		return &apierr.Error{Code: apierr.Forbidden, Message: "Only owners may make, change or remove owners"}
+		return &apierr.Error{Code: apierr.Forbidden, Message: "Only owners can add, change or remove owners"}
 	}
 	return nil
 }
@@ -63,6 +63,6 @@ func NeedsOwner(memberships []Membership) error {
 	return &apierr.Error{
 		Code: apierr.Conflict,
 		Message: "You are the only owner of " + strings.Join(names, ", ") +
-			", and other members or websites are left there: make somebody else an owner or remove them first",
+			", and these have other members or websites: make another member an owner or remove them first",
 	}
 }

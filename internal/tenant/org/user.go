@@ -91,7 +91,7 @@ func NormalizeEmail(text string) (string, error) {
 		}
 	}
 	return "", apierr.Invalid("email", "invalid_email",
-		"email must be an e-mail address such as ann@example.com, of at most 254 bytes")
+		"email must be an e-mail address of at most 254 bytes, such as ann@example.com")
 }
 
 func isASCII(s string) bool {

@@ -59,7 +59,7 @@ func (e *External) Check(ctx context.Context, organizationID string, now time.Ti
 	switch {
 	case err != nil:
 		return apierr.Wrap(apierr.BillingUnavailable,
-			fmt.Errorf("asking whether %s may send events: %w", organizationID, err))
+			fmt.Errorf("checking whether %s may send events: %w", organizationID, err))
 	case !allowed:
 		return apierr.New(apierr.QuotaExceeded)
 	}

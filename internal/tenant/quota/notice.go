@@ -10,7 +10,7 @@ import (
 func (c *Counter) notify(ctx context.Context, q *Quota, share int) error {
 	organization, addresses, err := c.deps.Store.Owners(ctx, q.OrganizationID)
 	if err != nil {
-		return fmt.Errorf("finding whom to tell of a quota: %w", err)
+		return fmt.Errorf("listing the recipients of a quota notice: %w", err)
 	}
 	subject, body := noticeMail(c.deps.PublicURL, organization, q, c.cfg.limit(q), share)
 	var errs []error
@@ -23,9 +23,9 @@ func (c *Counter) notify(ctx context.Context, q *Quota, share int) error {
 // noticeMail writes the mail. Names are labels: they hold no line break.
 func noticeMail(publicURL, organization string, q *Quota, limit int64, share int) (subject, body string) {
 	_, next := q.Month.Bounds()
-	what := "Events are refused once the quota is used up."
+	what := "Events are rejected once the quota is used up."
 	if share == NoticeFull {
-		what = "Further events are refused with status 402."
+		what = "Further events are rejected with status 402."
 	}
 	subject = fmt.Sprintf("%s has used %d %% of its events of %s", organization, share, q.Month)
 	return subject, fmt.Sprintf(`Hello,

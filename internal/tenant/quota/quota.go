@@ -44,7 +44,8 @@ const (
 // quota of at most MaxEvents.
 func CheckEvents(n int64) error {
 	if n < Default || n > MaxEvents {
-		return apierr.Invalid("monthlyEvents", "out_of_range", fmt.Sprintf("a quota is 1 to %d events a month", MaxEvents))
+		return apierr.Invalid("monthlyEvents", "out_of_range", fmt.Sprintf("a quota must be from 1 to %d events "+
+			"a month", MaxEvents))
 	}
 	return nil
 }
@@ -60,7 +61,7 @@ func MonthOf(t time.Time) Month { return Month(t.UTC().Format(monthLayout)) }
 // ParseMonth reads a month, or returns a Validation error.
 func ParseMonth(text string) (Month, error) {
 	if _, err := time.Parse(monthLayout, text); err != nil {
-		return "", apierr.Invalid("month", "invalid_value", "month must be a year and a month such as 2026-11")
+		return "", apierr.Invalid("month", "invalid_value", "month must be a year and month such as 2026-11")
 	}
 	return Month(text), nil
 }

@@ -53,13 +53,14 @@ type Row struct {
 // Families is the table of the families, in the order of their constants.
 var Families = [families]Row{
 	Manage: {
-		Name: "manage", Covers: "every other route of the query host but `/health`, `GET /v1/query/types` and documents",
+		Name: "manage", Covers: "all other routes of the query host except `/health`, `GET /v1/query/types` and the " +
+			"documents",
 		Known: "limits.manage", Anonymous: "limits.manage_anonymous",
 		known:     func(l *config.Limits) int { return l.Manage },
 		anonymous: func(l *config.Limits) int { return l.ManageAnonymous },
 	},
 	SignIn: {
-		Name: "sign_in", Covers: "operations that take a password or a mailed token, by address whoever calls",
+		Name: "sign_in", Covers: "operations that take a password or a mailed token, per IP address for every caller",
 		Known: "limits.sign_in", Anonymous: "limits.sign_in",
 		known:     func(l *config.Limits) int { return l.SignIn },
 		anonymous: func(l *config.Limits) int { return l.SignIn },
@@ -92,7 +93,7 @@ var Families = [families]Row{
 	Identify: ingestion("identify", "identify", "`POST /identify`", func(l *config.Limits) int { return l.Identify }),
 	Pixel:    ingestion("pixel", "pixel", "`GET /px.jpg`", func(l *config.Limits) int { return l.Pixel }),
 	Flags: {
-		Name: "flags", Covers: "`/public/v1/flags/…`, without a credential each address for each website",
+		Name: "flags", Covers: "`/public/v1/flags/…`; without a credential, per IP address and website",
 		Known: "limits.flags", Anonymous: "limits.flags_anonymous",
 		known:     func(l *config.Limits) int { return l.Flags },
 		anonymous: func(l *config.Limits) int { return l.FlagsAnonymous },

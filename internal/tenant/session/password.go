@@ -48,7 +48,7 @@ func (s *Service) confirm(ctx context.Context, c Caller, u *org.User, field, pas
 	ok, err := s.deps.Passwords.Verify(ctx, u.PasswordHash, password)
 	if err == nil && !ok {
 		s.noteRejected(c.by(u), u.Email, actionPasswordRejected)
-		return apierr.Invalid(field, "wrong", field+" is not the account's password")
+		return apierr.Invalid(field, "wrong", field+" must be the account's password")
 	}
 	s.refund(ctx, charges...)
 	return err
@@ -87,7 +87,7 @@ func (s *Service) ForgotPassword(ctx context.Context, c Caller, email string) er
 	}
 	if s.deps.Mail == nil {
 		return &apierr.Error{
-			Code: apierr.Forbidden, Message: "No mail is sent from here; ask the operator for a new password",
+			Code: apierr.Forbidden, Message: "This installation sends no e-mail; ask the operator for a new password",
 		}
 	}
 	if err := s.attempt(ctx,
@@ -100,7 +100,7 @@ func (s *Service) ForgotPassword(ctx context.Context, c Caller, email string) er
 		return nil
 	default:
 		s.metrics.dropped.Inc()
-		return apierr.Wrap(apierr.ServiceUnavailable, errors.New("too many requests for a new password wait"))
+		return apierr.Wrap(apierr.ServiceUnavailable, errors.New("too many requests for a new password are waiting"))
 	}
 }
 
@@ -116,7 +116,7 @@ func (s *Service) ResetPassword(ctx context.Context, c Caller, text, password st
 	}
 	u, err := s.resetPassword(ctx, c, text, password)
 	if errors.Is(err, ErrResetNotFound) {
-		return "", apierr.Invalid("token", "invalid_value", "token is unknown, past or used already; ask for a new one")
+		return "", apierr.Invalid("token", "invalid_value", "token is unknown, expired or already used; request a new one")
 	}
 	s.refund(ctx, charge)
 	if err != nil {
@@ -233,7 +233,7 @@ func (s *Service) tryMailReset(ctx context.Context, f forgotten) error {
 	}
 	subject, body := resetMail(s.cfg.PublicURL, text, r.ExpiresAt)
 	if err := s.deps.Mail.Send(ctx, u.Email, subject, body); err != nil {
-		return fmt.Errorf("handing the mail over: %w", err)
+		return fmt.Errorf("sending the mail: %w", err)
 	}
 	return nil
 }

@@ -355,9 +355,10 @@ func (s *Service) SignUp(ctx context.Context, c Caller, in NewAccount) (*Opened,
 func (s *Service) maySignUp(in NewAccount) error {
 	switch {
 	case s.cfg.SignUp == SignUpOff:
-		return &apierr.Error{Code: apierr.Forbidden, Message: "Nobody can sign up here; ask the operator for an account"}
+		return &apierr.Error{Code: apierr.Forbidden, Message: "Sign-up is disabled on this installation; ask the operator " +
+			"for an account"}
 	case in.Invitation == "" && s.cfg.SignUp != SignUpOpen:
-		return &apierr.Error{Code: apierr.Forbidden, Message: "Signing up needs an invitation"}
+		return &apierr.Error{Code: apierr.Forbidden, Message: "Signing up requires an invitation"}
 	case in.Invitation != "" && !token.WellFormed(in.Invitation):
 		return org.ErrInvitationNotFound
 	}

@@ -26,11 +26,11 @@ import (
 // Errors of stores.
 var (
 	ErrNotFound        = errors.New("session not found")
-	ErrResetNotFound   = errors.New("the permission to set a new password is unknown, past or used up")
-	ErrPasswordChanged = errors.New("the password has changed in the meantime")
+	ErrResetNotFound   = errors.New("the password reset token is unknown, expired or already used")
+	ErrPasswordChanged = errors.New("the password has changed since it was read")
 
-	ErrVerificationNotFound = errors.New("the token for an address is unknown, past, used up or another user's")
-	ErrVerified             = errors.New("the address is verified already")
+	ErrVerificationNotFound = errors.New("the verification token is unknown, expired, already used or another user's")
+	ErrVerified             = errors.New("the address is already verified")
 )
 
 // MaxSessions is how many sessions a person has at most; one more ends the

@@ -39,7 +39,7 @@ func (s *Service) SendVerification(ctx context.Context, c Caller, u *org.User) e
 		return ErrVerified
 	case s.deps.Mail == nil:
 		return &apierr.Error{
-			Code: apierr.Forbidden, Message: "No mail is sent from here, and nothing needs a verified address",
+			Code: apierr.Forbidden, Message: "This installation sends no e-mail, and no operation requires a verified address",
 		}
 	}
 	charge := ofAccount(Allowances.AccountVerifications, "verification", u.Email)
@@ -54,7 +54,7 @@ func (s *Service) SendVerification(ctx context.Context, c Caller, u *org.User) e
 	subject, body := verificationMail(s.cfg.PublicURL, text, v.ExpiresAt)
 	if err := s.deps.Mail.Send(ctx, u.Email, subject, body); err != nil {
 		s.refund(ctx, charge)
-		return apierr.Wrap(apierr.ServiceUnavailable, fmt.Errorf("mailing the token that verifies an address: %w", err))
+		return apierr.Wrap(apierr.ServiceUnavailable, fmt.Errorf("sending a verification token: %w", err))
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (s *Service) VerifyEmail(ctx context.Context, c Caller, u *org.User, text s
 	}
 	if errors.Is(err, ErrVerificationNotFound) {
 		return nil, apierr.Invalid("token", "invalid_value",
-			"token is unknown, past, used already or another person's; ask for a new one")
+			"token is unknown, expired, already used or another user's; request a new one")
 	}
 	if err != nil {
 		return nil, err

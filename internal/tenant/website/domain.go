@@ -31,7 +31,7 @@ func NormalizeDomain(text string) (string, error) {
 // normalHost does all of NormalizeDomain but to cut the "www.".
 func normalHost(text string) (string, error) {
 	if len(text) > maxURLLen {
-		return "", fmt.Errorf("a domain has at most %d bytes", MaxDomainLen)
+		return "", fmt.Errorf("a domain must have at most %d bytes", MaxDomainLen)
 	}
 	host := strings.TrimSpace(text)
 	if _, rest, ok := strings.Cut(host, "://"); ok {

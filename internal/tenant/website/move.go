@@ -34,7 +34,8 @@ func (s *Service) Move(
 	ctx context.Context, by audit.By, t managed.Target, organizationID string, also *audit.Grant,
 ) (*Moved, error) {
 	if organizationID == t.OrganizationID {
-		return nil, apierr.Invalid("toOrganizationId", "invalid_value", "toOrganizationId must be another organization's")
+		return nil, apierr.Invalid("toOrganizationId", "invalid_value", "toOrganizationId must be the id of another "+
+			"organization")
 	}
 	was, err := s.Get(ctx, t)
 	if err != nil {

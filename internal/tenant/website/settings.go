@@ -92,11 +92,12 @@ func (s *Settings) normalize(bad *apierr.Rejection) {
 		s.SessionTimeoutMinutes = DefaultSessionTimeout
 	}
 	if s.SessionTimeoutMinutes < 1 || s.SessionTimeoutMinutes > MaxSessionTimeout {
-		bad.Add("settings.sessionTimeoutMinutes", "range", "settings.sessionTimeoutMinutes must be 1 to %d",
+		bad.Add("settings.sessionTimeoutMinutes", "range", "settings.sessionTimeoutMinutes must be from 1 to %d",
 			MaxSessionTimeout)
 	}
 	if s.DataRetentionDays < 0 || s.DataRetentionDays > MaxRetentionDays {
-		bad.Add("settings.dataRetentionDays", "range", "settings.dataRetentionDays must be 1 to %d, or null for ever",
+		bad.Add("settings.dataRetentionDays", "range", "settings.dataRetentionDays must be from 1 to %d, or null to keep "+
+			"events forever",
 			MaxRetentionDays)
 	}
 }
@@ -110,20 +111,21 @@ type listRule struct {
 
 var (
 	originRule  = listRule{"host", "a host such as shop.example.com or *.example.com", normalOrigin}
-	addressRule = listRule{"address", "an address such as 203.0.113.7 or a range such as 203.0.113.0/24", normalAddress}
+	addressRule = listRule{"address", "an IP address such as 203.0.113.7 or a range such as 203.0.113.0/24", normalAddress}
 	pathRule    = listRule{
-		"path", fmt.Sprintf("a path such as /admin/** of at most %d characters, without query and spaces", MaxPathLen),
+		"path", fmt.Sprintf("a path of at most %d characters such as /admin/**, without a query string or "+
+			"spaces", MaxPathLen),
 		normalPath,
 	}
 	parameterRule = listRule{
-		"parameter", fmt.Sprintf("the name of a query parameter, 1 to %d letters, digits and _ - . [ ]", MaxQueryParamLen),
+		"parameter", fmt.Sprintf("the name of a query parameter: 1 to %d letters, digits and _ - . [ ]", MaxQueryParamLen),
 		normalParameter,
 	}
 )
 
 func (r listRule) apply(bad *apierr.Rejection, field string, list []string) []string {
 	if len(list) > MaxListLen {
-		bad.Add(field, "too_many", "%s must have at most %d entries", field, MaxListLen)
+		bad.Add(field, "too_many", "%s has %d entries; at most %d are allowed", field, len(list), MaxListLen)
 		return nil
 	}
 	var normal []string

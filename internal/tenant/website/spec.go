@@ -37,7 +37,7 @@ func NewFrom(spec Spec, now time.Time) (*Website, error) {
 	w.ClientID = w.ID
 	var bad apierr.Rejection
 	if spec.OrganizationID == "" {
-		bad.Add("organizationId", "required", "a website needs an organization")
+		bad.Add("organizationId", "required", "organizationId is required")
 	}
 	w.setName(&bad, spec.Name)
 	w.setDomain(&bad, spec.Domain)
@@ -81,7 +81,7 @@ func (w *Website) setName(bad *apierr.Rejection, name string) {
 func (w *Website) setDomain(bad *apierr.Rejection, domain string) {
 	normal, err := NormalizeDomain(domain)
 	if err != nil {
-		bad.Add("domain", "domain", "domain must be a host name such as example.com, of at most %d characters", MaxDomainLen)
+		bad.Add("domain", "domain", "domain must be a host name of at most %d characters, such as example.com", MaxDomainLen)
 	}
 	w.Domain = normal
 }
@@ -92,7 +92,7 @@ func (w *Website) setTimezone(bad *apierr.Rejection, name string) {
 	}
 	w.Timezone = name
 	if _, err := timezone.Load(name); err != nil || len(name) > MaxTimezoneLen {
-		bad.Add("timezone", "timezone", "timezone must be an IANA name such as Europe/Berlin")
+		bad.Add("timezone", "timezone", "timezone must be an IANA time zone such as Europe/Berlin")
 	}
 }
 
@@ -101,7 +101,7 @@ func (w *Website) setTimezone(bad *apierr.Rejection, name string) {
 func (w *Website) rotated(grace time.Duration, now time.Time) (*Website, error) {
 	if grace < 0 || grace > MaxGrace {
 		var bad apierr.Rejection
-		bad.Add("gracePeriodSeconds", "range", "gracePeriodSeconds must be 0 to %d", MaxGrace/time.Second)
+		bad.Add("gracePeriodSeconds", "range", "gracePeriodSeconds must be from 0 to %d", MaxGrace/time.Second)
 		return nil, bad.Err()
 	}
 	is := managed.Next(w, now)

@@ -18,7 +18,7 @@ import (
 // Errors of stores and of the service.
 var (
 	ErrNotFound      = errors.New("website not found")
-	ErrClientIDTaken = errors.New("another website bears this client id")
+	ErrClientIDTaken = errors.New("another website has this client id")
 	// ErrDomainTaken says that another website of the organization has the domain.
 	ErrDomainTaken = errors.New("another website of the organization has this domain")
 	// ErrNotCovered says that the website is the organization's, and not the one to

@@ -47,29 +47,30 @@ const (
 
 // The headers of records.
 const (
-	// Topic and version of the envelope; the backfill topic has that of
+	// Topic and version of the envelope. The backfill topic uses those of
 	// events.v1.
 	HeaderSchema = "schema"
 	// Kind of event.
 	HeaderType = "type"
-	// Website id; empty for an event of the organization.
+	// Website id; empty for an event without a website.
 	HeaderWebsite = "website"
 	// Organization id.
 	HeaderOrganization = "organization"
-	// Time of receipt in Unix milliseconds; equal to the record's timestamp.
+	// Time of receipt in Unix milliseconds; equal to the timestamp of the
+	// record.
 	HeaderReceivedAt = "received-at"
-	// Id of the request that brought the event; also in the service's log and in
+	// Id of the request that sent the event; also in the service's log and in
 	// the response.
 	HeaderRequestID = "request-id"
 	// Identity of the event: the first 128 bits of SHA-256 over the
 	// length-prefixed owner and id.
 	HeaderEID = "eid"
-	// W3C trace context; only on traced requests.
+	// W3C trace context; only for traced requests.
 	HeaderTraceparent = "traceparent"
 	// 1 on a dead letter that was sent to its topic again; it is never taken for
 	// a duplicate.
 	HeaderReplay = "replay"
-	// How often a dead letter was sent again.
+	// Number of times that a dead letter was sent again.
 	HeaderHops = "hops"
 )
 

@@ -5,23 +5,22 @@ package topics
 import "encoding/json"
 
 // EventsV1 is the value of a record of events.v1 and events.backfill.v1. One
-// event. Fields are only ever added; a reader must pass over fields that it
-// does not know.
+// event. Fields are only ever added; readers must ignore unknown fields.
 type EventsV1 struct {
 	// Revision of this envelope. It grows when fields are added.
 	V int64 `json:"v"`
-	// The caller's eventId, or one made at receipt when the caller sent none: a
-	// UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by what
-	// it says. Two records with the same owner and id are the same event.
+	// The caller's eventId, or one generated at receipt if the caller sent none:
+	// a UUIDv7, or n_ and 32 hexadecimal digits for an event that is identified
+	// by its content. Two records with the same owner and id are the same event.
 	ID string `json:"id"`
-	// True when the caller sent no eventId. Absent otherwise.
+	// True if the caller sent no eventId. Absent otherwise.
 	IDGenerated bool `json:"idGenerated,omitempty"`
 	// Id of the organization that the event belongs to.
 	Organization string `json:"organization"`
-	// Id of the website. Absent for an event of the organization as a whole.
+	// Id of the website. Absent for an event without a website.
 	Website string `json:"website,omitempty"`
-	// The website, or the organization where there is no website. Equal to the
-	// record's key.
+	// Id of the website, or of the organization for an event without a website.
+	// Equal to the record's key.
 	Owner string `json:"owner"`
 	// Kind of event: "custom" is what callers name, "page_view", "page_exit",
 	// "outgoing_link" and "engagement" are what browsers tell by themselves. A
@@ -29,16 +28,15 @@ type EventsV1 struct {
 	Type string `json:"type"`
 	// Name of the event.
 	Name string `json:"name"`
-	// When the event took place, in Unix milliseconds: what the caller said, or
-	// receivedAt when the caller said nothing or a time more than an hour ahead.
+	// Time of the event in Unix milliseconds: the timestamp as sent, or
+	// receivedAt if it is absent or more than an hour ahead.
 	TS int64 `json:"ts"`
-	// What the caller said, in Unix milliseconds, where ts is not that.
+	// Timestamp as sent, in Unix milliseconds, if it differs from ts.
 	RawTS int64 `json:"rawTs,omitempty"`
-	// When the event was received, in Unix milliseconds. Equal to the record's
-	// timestamp.
+	// Time of receipt in Unix milliseconds. Equal to the record's timestamp.
 	ReceivedAt int64 `json:"receivedAt"`
-	// Id of the visitor. 64 hexadecimal digits, made with a salt of the UTC day
-	// of receipt, unless the event or the website asks for the plain id.
+	// Id of the visitor: 64 hexadecimal digits, hashed with the salt of the UTC
+	// day of receipt, unless the event or the website requests the plain id.
 	AnonymousID string `json:"anonymousId,omitempty"`
 	// The caller's own id of the user, as sent.
 	ProfileID string `json:"profileId,omitempty"`
@@ -50,17 +48,18 @@ type EventsV1 struct {
 	Namespace string `json:"namespace,omitempty"`
 	// Source of the event, as sent.
 	Source string `json:"source,omitempty"`
-	// Host of the page, in lower case, without www. and without the usual port.
+	// Host of the page in lower case, without www. and without the default port.
 	Host string `json:"host,omitempty"`
 	// Title of the page.
 	Title string `json:"title,omitempty"`
-	// Address that led to the page, without query.
+	// Referrer URL of the page, without the query string.
 	Referrer string `json:"referrer,omitempty"`
-	// Its host, without www.
+	// Host of the referrer, without www.
 	ReferrerHost string `json:"referrerHost,omitempty"`
-	// What it is: direct, internal, search, social, ai, email, video or other.
+	// Type of the referrer: direct, internal, search, social, ai, email, video
+	// or other.
 	ReferrerKind string `json:"referrerKind,omitempty"`
-	// What it is called, such as Google; else its host.
+	// Name of the referrer, such as Google; otherwise its host.
 	ReferrerName string `json:"referrerName,omitempty"`
 	// Campaign parameter utm_source.
 	UTMSource string `json:"utmSource,omitempty"`
@@ -72,19 +71,19 @@ type EventsV1 struct {
 	UTMTerm string `json:"utmTerm,omitempty"`
 	// Campaign parameter utm_content.
 	UTMContent string `json:"utmContent,omitempty"`
-	// Parameter by which an advertiser marks a click, such as gclid.
+	// Click id parameter of an advertiser, such as gclid.
 	ClickKind string `json:"clickKind,omitempty"`
-	// Its value.
+	// Value of the click id parameter.
 	ClickID string `json:"clickId,omitempty"`
 	// Browser.
 	Browser string `json:"browser,omitempty"`
-	// Its version.
+	// Browser version.
 	BrowserVersion string `json:"browserVersion,omitempty"`
 	// Operating system.
 	OS string `json:"os,omitempty"`
-	// Its version.
+	// Operating system version.
 	OSVersion string `json:"osVersion,omitempty"`
-	// Kind of device: desktop, mobile, tablet, tv or other.
+	// Device type: desktop, mobile, tablet, tv or other.
 	Device string `json:"device,omitempty"`
 	// Country of the visitor, ISO 3166-1 alpha-2.
 	Country string `json:"country,omitempty"`
@@ -92,94 +91,92 @@ type EventsV1 struct {
 	Region string `json:"region,omitempty"`
 	// City.
 	City string `json:"city,omitempty"`
-	// Name of the program, where it is one that says so.
+	// Name of the bot, if the client identifies itself as one.
 	Bot string `json:"bot,omitempty"`
-	// What the program is for, such as crawler.
+	// Purpose of the bot, such as crawler.
 	BotKind string `json:"botKind,omitempty"`
-	// Language of the browser, such as de-AT.
+	// Browser language, such as de-AT.
 	Language string `json:"language,omitempty"`
-	// Time zone of the browser, an IANA name.
+	// Browser time zone, an IANA name.
 	Timezone string `json:"timezone,omitempty"`
-	// Size of the screen, such as 1920x1080.
+	// Screen size, such as 1920x1080.
 	Screen string `json:"screen,omitempty"`
-	// Size of the window's inside.
+	// Viewport size.
 	Viewport string `json:"viewport,omitempty"`
-	// Kind of connection, such as 4g.
+	// Connection type, such as 4g.
 	Connection string `json:"connection,omitempty"`
-	// Address of the link that was followed.
+	// URL of the clicked link.
 	Href string `json:"href,omitempty"`
-	// Text of the link.
+	// Text of the clicked link.
 	LinkText string `json:"linkText,omitempty"`
-	// Name as sent, where the website had too many names that day and the name
-	// is (other).
+	// Event name as sent, if the website exceeded its limit of names that day
+	// and the name is (other).
 	OriginalName string `json:"originalName,omitempty"`
-	// Value of the metric, or count of events.
+	// Value of the metric, or number of events.
 	Value *float64 `json:"value,omitempty"`
-	// Seconds that the page was open.
+	// Seconds for which the page was open.
 	TimeOnPage *float64 `json:"timeOnPage,omitempty"`
-	// How far the page was scrolled, in percent.
+	// Scroll depth of the page, in percent.
 	ScrollDepth *float64 `json:"scrollDepth,omitempty"`
-	// Clicks, keys and touches on the page.
+	// Number of clicks, key presses and touches on the page.
 	Interactions *float64 `json:"interactions,omitempty"`
-	// Pages of the session so far.
+	// Number of pages in the session so far.
 	PageCount *float64 `json:"pageCount,omitempty"`
 	// Milliseconds until the page was loaded.
 	LoadTime *float64 `json:"loadTime,omitempty"`
-	// Milliseconds until its DOM was ready.
+	// Milliseconds until the DOM was ready.
 	DOMReady *float64 `json:"domReady,omitempty"`
-	// Milliseconds until its DOM was interactive.
+	// Milliseconds until the DOM was interactive.
 	DOMInteractive *float64 `json:"domInteractive,omitempty"`
-	// Milliseconds until its first byte.
+	// Milliseconds until the first byte.
 	TTFB *float64 `json:"ttfb,omitempty"`
 	// Milliseconds of rendering.
 	RenderTime *float64 `json:"renderTime,omitempty"`
 	// Milliseconds of redirects.
 	RedirectTime *float64 `json:"redirectTime,omitempty"`
-	// Milliseconds of the lookup of its name.
+	// Milliseconds of the DNS lookup.
 	LookupTime *float64 `json:"lookupTime,omitempty"`
-	// Round trip in milliseconds as the browser estimates it.
+	// Round-trip time in milliseconds, as estimated by the browser.
 	RTT *float64 `json:"rtt,omitempty"`
-	// Bandwidth in Mbit/s as the browser estimates it.
+	// Bandwidth in Mbit/s, as estimated by the browser.
 	Downlink *float64 `json:"downlink,omitempty"`
 	// The caller's properties, as sent: numbers keep their digits, strings their
 	// escapes.
 	Properties json.RawMessage `json:"properties,omitempty"`
 }
 
-// VitalsV1 is the value of a record of vitals.v1. One measurement of how a
-// page did in a browser. Fields are only ever added; a reader must pass over
-// fields that it does not know.
+// VitalsV1 is the value of a record of vitals.v1. One web vital of a page.
+// Fields are only ever added; readers must ignore unknown fields.
 type VitalsV1 struct {
 	// Revision of this envelope. It grows when fields are added.
 	V int64 `json:"v"`
-	// The caller's eventId, or one made at receipt when the caller sent none: a
-	// UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by what
-	// it says. Two records with the same owner and id are the same event.
+	// The caller's eventId, or one generated at receipt if the caller sent none:
+	// a UUIDv7, or n_ and 32 hexadecimal digits for an event that is identified
+	// by its content. Two records with the same owner and id are the same event.
 	ID string `json:"id"`
-	// True when the caller sent no eventId. Absent otherwise.
+	// True if the caller sent no eventId. Absent otherwise.
 	IDGenerated bool `json:"idGenerated,omitempty"`
 	// Id of the organization that the event belongs to.
 	Organization string `json:"organization"`
-	// Id of the website. Absent for an event of the organization as a whole.
+	// Id of the website. Absent for an event without a website.
 	Website string `json:"website,omitempty"`
-	// The website, or the organization where there is no website. Equal to the
-	// record's key.
+	// Id of the website, or of the organization for an event without a website.
+	// Equal to the record's key.
 	Owner string `json:"owner"`
 	// Kind of event.
 	Type string `json:"type"`
-	// Metric: FCP, LCP, INP and TTFB in milliseconds, FPS in frames a second,
+	// Metric: FCP, LCP, INP and TTFB in milliseconds, FPS in frames per second,
 	// CLS without a unit.
 	Name string `json:"name"`
-	// When the event took place, in Unix milliseconds: what the caller said, or
-	// receivedAt when the caller said nothing or a time more than an hour ahead.
+	// Time of the event in Unix milliseconds: the timestamp as sent, or
+	// receivedAt if it is absent or more than an hour ahead.
 	TS int64 `json:"ts"`
-	// What the caller said, in Unix milliseconds, where ts is not that.
+	// Timestamp as sent, in Unix milliseconds, if it differs from ts.
 	RawTS int64 `json:"rawTs,omitempty"`
-	// When the event was received, in Unix milliseconds. Equal to the record's
-	// timestamp.
+	// Time of receipt in Unix milliseconds. Equal to the record's timestamp.
 	ReceivedAt int64 `json:"receivedAt"`
-	// Id of the visitor. 64 hexadecimal digits, made with a salt of the UTC day
-	// of receipt, unless the event or the website asks for the plain id.
+	// Id of the visitor: 64 hexadecimal digits, hashed with the salt of the UTC
+	// day of receipt, unless the event or the website requests the plain id.
 	AnonymousID string `json:"anonymousId,omitempty"`
 	// The caller's own id of the user, as sent.
 	ProfileID string `json:"profileId,omitempty"`
@@ -189,17 +186,17 @@ type VitalsV1 struct {
 	Path string `json:"path,omitempty"`
 	// Source of the event, as sent.
 	Source string `json:"source,omitempty"`
-	// Host of the page, in lower case, without www. and without the usual port.
+	// Host of the page in lower case, without www. and without the default port.
 	Host string `json:"host,omitempty"`
 	// Browser.
 	Browser string `json:"browser,omitempty"`
-	// Its version.
+	// Browser version.
 	BrowserVersion string `json:"browserVersion,omitempty"`
 	// Operating system.
 	OS string `json:"os,omitempty"`
-	// Its version.
+	// Operating system version.
 	OSVersion string `json:"osVersion,omitempty"`
-	// Kind of device: desktop, mobile, tablet, tv or other.
+	// Device type: desktop, mobile, tablet, tv or other.
 	Device string `json:"device,omitempty"`
 	// Country of the visitor, ISO 3166-1 alpha-2.
 	Country string `json:"country,omitempty"`
@@ -207,61 +204,59 @@ type VitalsV1 struct {
 	Region string `json:"region,omitempty"`
 	// City.
 	City string `json:"city,omitempty"`
-	// Name of the program, where it is one that says so.
+	// Name of the bot, if the client identifies itself as one.
 	Bot string `json:"bot,omitempty"`
-	// What the program is for, such as crawler.
+	// Purpose of the bot, such as crawler.
 	BotKind string `json:"botKind,omitempty"`
-	// Language of the browser, such as de-AT.
+	// Browser language, such as de-AT.
 	Language string `json:"language,omitempty"`
-	// Time zone of the browser, an IANA name.
+	// Browser time zone, an IANA name.
 	Timezone string `json:"timezone,omitempty"`
-	// Size of the screen, such as 1920x1080.
+	// Screen size, such as 1920x1080.
 	Screen string `json:"screen,omitempty"`
-	// Size of the window's inside.
+	// Viewport size.
 	Viewport string `json:"viewport,omitempty"`
-	// Kind of connection, such as 4g.
+	// Connection type, such as 4g.
 	Connection string `json:"connection,omitempty"`
-	// Value of the metric, or count of events.
+	// Value of the metric, or number of events.
 	Value float64 `json:"value"`
-	// Round trip in milliseconds as the browser estimates it.
+	// Round-trip time in milliseconds, as estimated by the browser.
 	RTT *float64 `json:"rtt,omitempty"`
-	// Bandwidth in Mbit/s as the browser estimates it.
+	// Bandwidth in Mbit/s, as estimated by the browser.
 	Downlink *float64 `json:"downlink,omitempty"`
 }
 
-// ErrorsV1 is the value of a record of errors.v1. One error in a page's
-// script. Fields are only ever added; a reader must pass over fields that it
-// does not know.
+// ErrorsV1 is the value of a record of errors.v1. One script error on a page.
+// Fields are only ever added; readers must ignore unknown fields.
 type ErrorsV1 struct {
 	// Revision of this envelope. It grows when fields are added.
 	V int64 `json:"v"`
-	// The caller's eventId, or one made at receipt when the caller sent none: a
-	// UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by what
-	// it says. Two records with the same owner and id are the same event.
+	// The caller's eventId, or one generated at receipt if the caller sent none:
+	// a UUIDv7, or n_ and 32 hexadecimal digits for an event that is identified
+	// by its content. Two records with the same owner and id are the same event.
 	ID string `json:"id"`
-	// True when the caller sent no eventId. Absent otherwise.
+	// True if the caller sent no eventId. Absent otherwise.
 	IDGenerated bool `json:"idGenerated,omitempty"`
 	// Id of the organization that the event belongs to.
 	Organization string `json:"organization"`
-	// Id of the website. Absent for an event of the organization as a whole.
+	// Id of the website. Absent for an event without a website.
 	Website string `json:"website,omitempty"`
-	// The website, or the organization where there is no website. Equal to the
-	// record's key.
+	// Id of the website, or of the organization for an event without a website.
+	// Equal to the record's key.
 	Owner string `json:"owner"`
 	// Kind of event.
 	Type string `json:"type"`
 	// Type of the error, such as TypeError.
 	Name string `json:"name"`
-	// When the event took place, in Unix milliseconds: what the caller said, or
-	// receivedAt when the caller said nothing or a time more than an hour ahead.
+	// Time of the event in Unix milliseconds: the timestamp as sent, or
+	// receivedAt if it is absent or more than an hour ahead.
 	TS int64 `json:"ts"`
-	// What the caller said, in Unix milliseconds, where ts is not that.
+	// Timestamp as sent, in Unix milliseconds, if it differs from ts.
 	RawTS int64 `json:"rawTs,omitempty"`
-	// When the event was received, in Unix milliseconds. Equal to the record's
-	// timestamp.
+	// Time of receipt in Unix milliseconds. Equal to the record's timestamp.
 	ReceivedAt int64 `json:"receivedAt"`
-	// Id of the visitor. 64 hexadecimal digits, made with a salt of the UTC day
-	// of receipt, unless the event or the website asks for the plain id.
+	// Id of the visitor: 64 hexadecimal digits, hashed with the salt of the UTC
+	// day of receipt, unless the event or the website requests the plain id.
 	AnonymousID string `json:"anonymousId,omitempty"`
 	// The caller's own id of the user, as sent.
 	ProfileID string `json:"profileId,omitempty"`
@@ -271,17 +266,17 @@ type ErrorsV1 struct {
 	Path string `json:"path,omitempty"`
 	// Source of the event, as sent.
 	Source string `json:"source,omitempty"`
-	// Host of the page, in lower case, without www. and without the usual port.
+	// Host of the page in lower case, without www. and without the default port.
 	Host string `json:"host,omitempty"`
 	// Browser.
 	Browser string `json:"browser,omitempty"`
-	// Its version.
+	// Browser version.
 	BrowserVersion string `json:"browserVersion,omitempty"`
 	// Operating system.
 	OS string `json:"os,omitempty"`
-	// Its version.
+	// Operating system version.
 	OSVersion string `json:"osVersion,omitempty"`
-	// Kind of device: desktop, mobile, tablet, tv or other.
+	// Device type: desktop, mobile, tablet, tv or other.
 	Device string `json:"device,omitempty"`
 	// Country of the visitor, ISO 3166-1 alpha-2.
 	Country string `json:"country,omitempty"`
@@ -289,70 +284,68 @@ type ErrorsV1 struct {
 	Region string `json:"region,omitempty"`
 	// City.
 	City string `json:"city,omitempty"`
-	// Name of the program, where it is one that says so.
+	// Name of the bot, if the client identifies itself as one.
 	Bot string `json:"bot,omitempty"`
-	// What the program is for, such as crawler.
+	// Purpose of the bot, such as crawler.
 	BotKind string `json:"botKind,omitempty"`
-	// Language of the browser, such as de-AT.
+	// Browser language, such as de-AT.
 	Language string `json:"language,omitempty"`
-	// Time zone of the browser, an IANA name.
+	// Browser time zone, an IANA name.
 	Timezone string `json:"timezone,omitempty"`
-	// Size of the screen, such as 1920x1080.
+	// Screen size, such as 1920x1080.
 	Screen string `json:"screen,omitempty"`
-	// Size of the window's inside.
+	// Viewport size.
 	Viewport string `json:"viewport,omitempty"`
-	// Kind of connection, such as 4g.
+	// Connection type, such as 4g.
 	Connection string `json:"connection,omitempty"`
-	// Message of the error.
+	// Error message.
 	Message string `json:"message"`
-	// Address of the script in which it occurred.
+	// URL of the script that raised the error.
 	Filename string `json:"filename,omitempty"`
-	// Its stack.
+	// Stack trace of the error.
 	Stack string `json:"stack,omitempty"`
-	// Name as sent, where the website had too many names that day and the name
-	// is (other).
+	// Event name as sent, if the website exceeded its limit of names that day
+	// and the name is (other).
 	OriginalName string `json:"originalName,omitempty"`
-	// Line of the error in its file.
+	// Line of the error in the script.
 	Line *float64 `json:"line,omitempty"`
-	// Column of the error in its line.
+	// Column of the error in the script.
 	Column *float64 `json:"column,omitempty"`
 }
 
-// IdentitiesV1 is the value of a record of identities.v1. What a caller told
-// of one of its users, and under which visitor id the user came. What is told
-// later holds. Fields are only ever added; a reader must pass over fields
-// that it does not know.
+// IdentitiesV1 is the value of a record of identities.v1. Traits of a user
+// and the visitor id of the user. Later records override earlier ones. Fields
+// are only ever added; readers must ignore unknown fields.
 type IdentitiesV1 struct {
 	// Revision of this envelope. It grows when fields are added.
 	V int64 `json:"v"`
-	// The caller's eventId, or one made at receipt when the caller sent none: a
-	// UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by what
-	// it says. Two records with the same owner and id are the same event.
+	// The caller's eventId, or one generated at receipt if the caller sent none:
+	// a UUIDv7, or n_ and 32 hexadecimal digits for an event that is identified
+	// by its content. Two records with the same owner and id are the same event.
 	ID string `json:"id"`
-	// True when the caller sent no eventId. Absent otherwise.
+	// True if the caller sent no eventId. Absent otherwise.
 	IDGenerated bool `json:"idGenerated,omitempty"`
 	// Id of the organization that the event belongs to.
 	Organization string `json:"organization"`
-	// Id of the website. Absent for an event of the organization as a whole.
+	// Id of the website. Absent for an event without a website.
 	Website string `json:"website,omitempty"`
-	// The website, or the organization where there is no website. Equal to the
-	// record's key.
+	// Id of the website, or of the organization for an event without a website.
+	// Equal to the record's key.
 	Owner string `json:"owner"`
 	// Kind of event.
 	Type string `json:"type"`
 	// Always identify.
 	Name string `json:"name"`
-	// When the event took place, in Unix milliseconds: what the caller said, or
-	// receivedAt when the caller said nothing or a time more than an hour ahead.
+	// Time of the event in Unix milliseconds: the timestamp as sent, or
+	// receivedAt if it is absent or more than an hour ahead.
 	TS int64 `json:"ts"`
-	// What the caller said, in Unix milliseconds, where ts is not that.
+	// Timestamp as sent, in Unix milliseconds, if it differs from ts.
 	RawTS int64 `json:"rawTs,omitempty"`
-	// When the event was received, in Unix milliseconds. Equal to the record's
-	// timestamp.
+	// Time of receipt in Unix milliseconds. Equal to the record's timestamp.
 	ReceivedAt int64 `json:"receivedAt"`
-	// Id of the visitor who is this user, as events of the day have it: 64
-	// hexadecimal digits, made with a salt of the UTC day of receipt, unless the
-	// event or the website asks for the plain id.
+	// Id of the visitor who is this user, as in events of the day: 64
+	// hexadecimal digits, hashed with the salt of the UTC day of receipt, unless
+	// the event or the website requests the plain id.
 	AnonymousID string `json:"anonymousId,omitempty"`
 	// The caller's own id of the user, as sent.
 	ProfileID string `json:"profileId"`
@@ -364,13 +357,13 @@ type IdentitiesV1 struct {
 	Source string `json:"source,omitempty"`
 	// Browser.
 	Browser string `json:"browser,omitempty"`
-	// Its version.
+	// Browser version.
 	BrowserVersion string `json:"browserVersion,omitempty"`
 	// Operating system.
 	OS string `json:"os,omitempty"`
-	// Its version.
+	// Operating system version.
 	OSVersion string `json:"osVersion,omitempty"`
-	// Kind of device: desktop, mobile, tablet, tv or other.
+	// Device type: desktop, mobile, tablet, tv or other.
 	Device string `json:"device,omitempty"`
 	// Country of the visitor, ISO 3166-1 alpha-2.
 	Country string `json:"country,omitempty"`
@@ -378,84 +371,83 @@ type IdentitiesV1 struct {
 	Region string `json:"region,omitempty"`
 	// City.
 	City string `json:"city,omitempty"`
-	// Name of the program, where it is one that says so.
+	// Name of the bot, if the client identifies itself as one.
 	Bot string `json:"bot,omitempty"`
-	// What the program is for, such as crawler.
+	// Purpose of the bot, such as crawler.
 	BotKind string `json:"botKind,omitempty"`
-	// Language of the browser, such as de-AT.
+	// Browser language, such as de-AT.
 	Language string `json:"language,omitempty"`
-	// Time zone of the browser, an IANA name.
+	// Browser time zone, an IANA name.
 	Timezone string `json:"timezone,omitempty"`
-	// Size of the screen, such as 1920x1080.
+	// Screen size, such as 1920x1080.
 	Screen string `json:"screen,omitempty"`
-	// Size of the window's inside.
+	// Viewport size.
 	Viewport string `json:"viewport,omitempty"`
-	// Kind of connection, such as 4g.
+	// Connection type, such as 4g.
 	Connection string `json:"connection,omitempty"`
-	// The user's traits that are told of; null takes one away, and those that
-	// are not named stay.
+	// Traits of the user. null deletes a trait; absent traits remain unchanged.
 	Properties json.RawMessage `json:"properties,omitempty"`
 }
 
-// IngestionV1 is the value of a record of ingestion.v1. How many events of an
-// owner one edge saw come to one end within one minute. Fields are only ever
-// added; a reader must pass over fields that it does not know.
+// IngestionV1 is the value of a record of ingestion.v1. Number of events of
+// one owner with one result at one edge within one minute. Fields are only
+// ever added; readers must ignore unknown fields.
 type IngestionV1 struct {
 	// Revision of this envelope. It grows when fields are added.
 	V int64 `json:"v"`
-	// Names the count: two records with the same owner and id are the same
-	// count, sent twice.
+	// Id of the count. Two records with the same owner and id are the same
+	// count.
 	ID string `json:"id"`
 	// Id of the organization that the event belongs to.
 	Organization string `json:"organization"`
-	// Id of the website. Absent for an event of the organization as a whole.
+	// Id of the website. Absent for an event without a website.
 	Website string `json:"website,omitempty"`
-	// The website, or the organization where there is no website. Equal to the
-	// record's key.
+	// Id of the website, or of the organization for an event without a website.
+	// Equal to the record's key.
 	Owner string `json:"owner"`
 	// Kind of record.
 	Type string `json:"type"`
-	// What became of the events: accepted, bot, excluded, declined, or the code
-	// of the refusal.
+	// Result of the events: accepted, bot, excluded, declined, or the code of
+	// the rejection.
 	Name string `json:"name"`
-	// When the minute began, in Unix milliseconds.
+	// Start of the minute in Unix milliseconds.
 	TS int64 `json:"ts"`
-	// When the event was received, in Unix milliseconds. Equal to the record's
-	// timestamp.
+	// Time of receipt in Unix milliseconds. Equal to the record's timestamp.
 	ReceivedAt int64 `json:"receivedAt"`
-	// Which edge counted.
+	// Id of the edge that counted.
 	Source string `json:"source,omitempty"`
-	// Value of the metric, or count of events.
+	// Value of the metric, or number of events.
 	Value float64 `json:"value"`
 }
 
 // ClicksV1 is the value of a record of clicks.v1. One redirect of a short
-// link that was answered to a GET. Fields are only ever added; a reader must
-// pass over fields that it does not know.
+// link in response to a GET. Fields are only ever added; readers must ignore
+// unknown fields.
 type ClicksV1 struct {
 	// Revision of this envelope. It grows when fields are added.
 	V int64 `json:"v"`
-	// Names the click: two records with the same owner and id are the same
-	// click, sent twice.
+	// Id of the click. Two records with the same owner and id are the same
+	// click.
 	ID string `json:"id"`
 	// Id of the organization that the link belongs to.
 	Organization string `json:"organization"`
-	// The link. Equal to the record's key.
+	// Id of the link. Equal to the record's key.
 	Owner string `json:"owner"`
 	// Kind of record.
 	Type string `json:"type"`
 	// Always click.
 	Name string `json:"name"`
-	// When the short address was opened, in Unix milliseconds.
+	// Time of the click in Unix milliseconds.
 	TS int64 `json:"ts"`
-	// When the redirect was answered, in Unix milliseconds. Equal to ts and to
-	// the record's timestamp.
+	// Time of the redirect in Unix milliseconds. Equal to ts and to the record's
+	// timestamp.
 	ReceivedAt int64 `json:"receivedAt"`
-	// Its host, without www.
+	// Host of the referrer, without www.
 	ReferrerHost string `json:"referrerHost,omitempty"`
-	// What it is: direct, internal, search, social, ai, email, video or other.
+	// Type of the referrer: direct, internal, search, social, ai, email, video
+	// or other.
 	ReferrerKind string `json:"referrerKind,omitempty"`
-	// What it is called, such as Google; else its host.
+	// Name of the referrer, such as Google; otherwise its host.
 	ReferrerName string `json:"referrerName,omitempty"`
 	// Campaign parameter utm_source.
 	UTMSource string `json:"utmSource,omitempty"`
@@ -471,7 +463,7 @@ type ClicksV1 struct {
 	Browser string `json:"browser,omitempty"`
 	// Operating system.
 	OS string `json:"os,omitempty"`
-	// Kind of device: desktop, mobile, tablet, tv or other.
+	// Device type: desktop, mobile, tablet, tv or other.
 	Device string `json:"device,omitempty"`
 	// Country of the visitor, ISO 3166-1 alpha-2.
 	Country string `json:"country,omitempty"`
@@ -479,77 +471,76 @@ type ClicksV1 struct {
 	Region string `json:"region,omitempty"`
 	// City.
 	City string `json:"city,omitempty"`
-	// Language of the browser, such as de-AT.
+	// Browser language, such as de-AT.
 	Language string `json:"language,omitempty"`
 	// Id of the short link.
 	Link string `json:"link"`
-	// Whose click it is, as 32 hexadecimal digits: the first 128 bits of SHA-256
-	// over the salt of the UTC day, the link, the address and the user agent.
-	// Nobody can tell one visitor on two days, or of two links. Absent when the
-	// salt was not known.
+	// Visitor of the click as 32 hexadecimal digits: the first 128 bits of
+	// SHA-256 over the salt of the UTC day, the link, the IP address and the
+	// user agent. A visitor cannot be recognized on another day or another link.
+	// Absent if the salt was not available.
 	Visitor *string `json:"visitor,omitempty"`
-	// Id of the rule that chose the destination. Absent for none.
+	// Id of the rule that selected the destination. Absent if none did.
 	RuleID string `json:"ruleId,omitempty"`
-	// Id of the variant that the visitor was sent to. Absent for none.
+	// Id of the variant that the visitor was sent to. Absent if there was none.
 	VariantID string `json:"variantId,omitempty"`
-	// Why the click is no person's: crawler, a program that says so; preview,
-	// one that shows what a link leads to; prefetch, a browser that fetches what
-	// may be asked for next. Absent for a person's.
+	// Kind of program that made the click: crawler for a declared bot, preview
+	// for a link preview, prefetch for a browser that prefetches. Absent for a
+	// click of a person.
 	BotReason string `json:"botReason,omitempty"`
-	// The address is that of the link's QR code. Absent for false.
+	// Whether the URL is that of the link's QR code. Absent for false.
 	IsQr bool `json:"isQr,omitempty"`
-	// The click is no person's. Absent for false.
+	// Whether a program made the click. Absent for false.
 	IsBot bool `json:"isBot,omitempty"`
 	// Status of the response, such as 302.
 	Status int64 `json:"status"`
 }
 
-// ExposuresV1 is the value of a record of exposures.v1. One visitor of a
-// website was given one variant of a feature flag, for the first time on a
-// UTC day. Fields are only ever added; a reader must pass over fields that it
-// does not know.
+// ExposuresV1 is the value of a record of exposures.v1. First exposure of a
+// visitor to a variant of a feature flag on a UTC day. Fields are only ever
+// added; readers must ignore unknown fields.
 type ExposuresV1 struct {
 	// Revision of this envelope. It grows when fields are added.
 	V int64 `json:"v"`
-	// x_ and 32 hexadecimal digits, made of website, visitor, flag, variant,
-	// environment and UTC day. Two records with the same owner and id tell of
-	// the same exposure.
+	// x_ and 32 hexadecimal digits, derived from website, visitor, flag,
+	// variant, environment and UTC day. Two records with the same owner and id
+	// are the same exposure.
 	ID string `json:"id"`
 	// Id of the organization that the website belongs to.
 	Organization string `json:"organization"`
 	// Id of the website.
 	Website string `json:"website"`
-	// The website. Equal to the record's key.
+	// Id of the website. Equal to the record's key.
 	Owner string `json:"owner"`
 	// Kind of record.
 	Type string `json:"type"`
 	// Key of the flag.
 	Name string `json:"name"`
-	// When the variant was given, in Unix milliseconds.
+	// Time of the exposure in Unix milliseconds.
 	TS int64 `json:"ts"`
 	// Equal to ts and to the record's timestamp.
 	ReceivedAt int64 `json:"receivedAt"`
-	// Id of the visitor, where it is an anonymous one. 64 hexadecimal digits,
-	// made with a salt of the UTC day, unless the website asks for the plain id.
+	// Id of an anonymous visitor: 64 hexadecimal digits, hashed with the salt of
+	// the UTC day, unless the website requests the plain id.
 	AnonymousID string `json:"anonymousId,omitempty"`
-	// The caller's own id of the user, as sent; of an e-mail address email: and
-	// 64 hexadecimal digits, the SHA-256 of website, a zero byte and the address
-	// in lower case.
+	// The caller's own id of the user, as sent. For an e-mail address, email:
+	// and 64 hexadecimal digits, the SHA-256 of the website, a zero byte and the
+	// address in lower case.
 	ProfileID string `json:"profileId,omitempty"`
 	// Key of the variant.
 	Variant string `json:"variant"`
-	// Environment in which the flag was asked for. Absent for the base.
+	// Environment in which the flag was evaluated. Absent for the base.
 	Environment string `json:"environment,omitempty"`
-	// Why the visitor has the variant, such as rollout, rollout_miss or split.
-	// Absent where a client told of it.
+	// Reason for the variant, such as rollout, rollout_miss or split. Absent if
+	// a client reported the exposure.
 	Reason string `json:"reason,omitempty"`
-	// Of how many percent of the visitors exposures of the flag are told.
+	// Percentage of visitors whose exposures to the flag are recorded.
 	SamplePercent int64 `json:"samplePercent"`
 }
 
-// DLQMarksV1 is the value of a record of dlq.marks.v1. What became of one
-// dead letter. The record's key is the letter's id; of one key the last
-// record counts, and one without a value takes the mark away.
+// DLQMarksV1 is the value of a record of dlq.marks.v1. State of one dead
+// letter. The record's key is the letter's id. The last record of a key
+// applies; a record without a value removes the mark.
 type DLQMarksV1 struct {
 	// Revision of this envelope. It grows when fields are added.
 	V int64 `json:"v"`
@@ -562,9 +553,9 @@ type DLQMarksV1 struct {
 }
 
 // ControlV1 is the value of a record of control.v1. One change of the control
-// plane, for processes that remember what changed. The same change may come
-// more than once and after a later one; a reader compares epoch and version.
-// The record's key is the kind, a colon and the id.
+// plane, for processes that cache the changed record. The same change may
+// arrive more than once and after a later one; readers compare epoch and
+// version. The record's key is the kind, a colon and the id.
 type ControlV1 struct {
 	// Revision of this envelope. It grows when fields are added.
 	V int64 `json:"v"`
@@ -573,34 +564,33 @@ type ControlV1 struct {
 	// earlier ones were published. A reader must expect kinds that it does not
 	// know.
 	Kind string `json:"kind"`
-	// Id of the record, for flags of the organization whose set of flags
-	// changed; empty for a beat, and where what is blocked of links changed,
-	// which has no refs either.
+	// Id of the record; for flags, of the organization whose flags changed.
+	// Empty for a heartbeat and for a change of blocked links, which has no refs
+	// either.
 	ID string `json:"id"`
-	// Id of the organization that the record belongs to, where there is one.
+	// Id of the organization that the record belongs to, if any.
 	Organization string `json:"organization,omitempty"`
-	// Life of the metadata store that the change was made in. It grows when the
-	// store was put back to an earlier state; versions of different epochs
-	// cannot be compared.
+	// Epoch of the metadata store. It increases when the store is restored to an
+	// earlier state; versions of different epochs cannot be compared.
 	Epoch int64 `json:"epoch"`
-	// Version of the record after the change. A reader that knows this version
-	// or a later one of the same epoch passes the change over.
+	// Version of the record after the change. A reader that has this version or
+	// a later one of the same epoch ignores the change.
 	Version int64 `json:"version"`
-	// Highest row of the outbox that was published and removed when this record
-	// was written.
+	// Highest row of the outbox that was published and removed before this
+	// record was written.
 	Relayed int64 `json:"relayed"`
-	// Names under which the record may be remembered, before and after the
-	// change: hexadecimal SHA-256 of the secrets of a key or a session, ids and
-	// client ids of a website, keys of a link on its host: its slug in lower
-	// case, and on a domain the id of that, a slash and the slug. A change of
-	// kind link without any is of domains or blocks.
+	// Names under which processes may cache the record, before and after the
+	// change. For a key or a session, the hexadecimal SHA-256 of its secrets.
+	// For a website, its ids and client ids. For a link, its slug in lower case;
+	// on a domain, the domain's id, a slash and the slug. A change of kind link
+	// without refs concerns domains or blocks.
 	Refs []string `json:"refs,omitempty"`
-	// What the record is now, where readers need no more than this; its fields
+	// Current state of the record, for kinds whose readers need it; its fields
 	// depend on the kind.
 	State json.RawMessage `json:"state,omitempty"`
-	// True when the record is no more. Absent otherwise.
+	// True if the record was deleted. Absent otherwise.
 	Gone bool `json:"gone,omitempty"`
-	// When the change was made, in Unix milliseconds by the clock of whoever
-	// made it. For people: nothing is to be decided by it.
+	// Time of the change in Unix milliseconds, by the clock of the process that
+	// made it. Informational only.
 	At int64 `json:"at"`
 }

@@ -81,7 +81,7 @@ export const topics = {
 
 /**
  * Value of a record of events.v1 and events.backfill.v1. One event. Fields
- * are only ever added; a reader must pass over fields that it does not know.
+ * are only ever added; readers must ignore unknown fields.
  */
 export interface EventsV1 {
   /**
@@ -89,13 +89,14 @@ export interface EventsV1 {
    */
   v: number;
   /**
-   * The caller's eventId, or one made at receipt when the caller sent none: a
-   * UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by
-   * what it says. Two records with the same owner and id are the same event.
+   * The caller's eventId, or one generated at receipt if the caller sent
+   * none: a UUIDv7, or n_ and 32 hexadecimal digits for an event that is
+   * identified by its content. Two records with the same owner and id are the
+   * same event.
    */
   id: string;
   /**
-   * True when the caller sent no eventId. Absent otherwise.
+   * True if the caller sent no eventId. Absent otherwise.
    */
   idGenerated?: true;
   /**
@@ -103,12 +104,12 @@ export interface EventsV1 {
    */
   organization: string;
   /**
-   * Id of the website. Absent for an event of the organization as a whole.
+   * Id of the website. Absent for an event without a website.
    */
   website?: string;
   /**
-   * The website, or the organization where there is no website. Equal to the
-   * record's key.
+   * Id of the website, or of the organization for an event without a website.
+   * Equal to the record's key.
    */
   owner: string;
   /**
@@ -122,23 +123,21 @@ export interface EventsV1 {
    */
   name: string;
   /**
-   * When the event took place, in Unix milliseconds: what the caller said, or
-   * receivedAt when the caller said nothing or a time more than an hour
-   * ahead.
+   * Time of the event in Unix milliseconds: the timestamp as sent, or
+   * receivedAt if it is absent or more than an hour ahead.
    */
   ts: number;
   /**
-   * What the caller said, in Unix milliseconds, where ts is not that.
+   * Timestamp as sent, in Unix milliseconds, if it differs from ts.
    */
   rawTs?: number;
   /**
-   * When the event was received, in Unix milliseconds. Equal to the record's
-   * timestamp.
+   * Time of receipt in Unix milliseconds. Equal to the record's timestamp.
    */
   receivedAt: number;
   /**
-   * Id of the visitor. 64 hexadecimal digits, made with a salt of the UTC day
-   * of receipt, unless the event or the website asks for the plain id.
+   * Id of the visitor: 64 hexadecimal digits, hashed with the salt of the UTC
+   * day of receipt, unless the event or the website requests the plain id.
    */
   anonymousId?: string;
   /**
@@ -162,7 +161,8 @@ export interface EventsV1 {
    */
   source?: string;
   /**
-   * Host of the page, in lower case, without www. and without the usual port.
+   * Host of the page in lower case, without www. and without the default
+   * port.
    */
   host?: string;
   /**
@@ -170,19 +170,20 @@ export interface EventsV1 {
    */
   title?: string;
   /**
-   * Address that led to the page, without query.
+   * Referrer URL of the page, without the query string.
    */
   referrer?: string;
   /**
-   * Its host, without www.
+   * Host of the referrer, without www.
    */
   referrerHost?: string;
   /**
-   * What it is: direct, internal, search, social, ai, email, video or other.
+   * Type of the referrer: direct, internal, search, social, ai, email, video
+   * or other.
    */
   referrerKind?: string;
   /**
-   * What it is called, such as Google; else its host.
+   * Name of the referrer, such as Google; otherwise its host.
    */
   referrerName?: string;
   /**
@@ -206,11 +207,11 @@ export interface EventsV1 {
    */
   utmContent?: string;
   /**
-   * Parameter by which an advertiser marks a click, such as gclid.
+   * Click id parameter of an advertiser, such as gclid.
    */
   clickKind?: string;
   /**
-   * Its value.
+   * Value of the click id parameter.
    */
   clickId?: string;
   /**
@@ -218,7 +219,7 @@ export interface EventsV1 {
    */
   browser?: string;
   /**
-   * Its version.
+   * Browser version.
    */
   browserVersion?: string;
   /**
@@ -226,11 +227,11 @@ export interface EventsV1 {
    */
   os?: string;
   /**
-   * Its version.
+   * Operating system version.
    */
   osVersion?: string;
   /**
-   * Kind of device: desktop, mobile, tablet, tv or other.
+   * Device type: desktop, mobile, tablet, tv or other.
    */
   device?: string;
   /**
@@ -246,64 +247,64 @@ export interface EventsV1 {
    */
   city?: string;
   /**
-   * Name of the program, where it is one that says so.
+   * Name of the bot, if the client identifies itself as one.
    */
   bot?: string;
   /**
-   * What the program is for, such as crawler.
+   * Purpose of the bot, such as crawler.
    */
   botKind?: string;
   /**
-   * Language of the browser, such as de-AT.
+   * Browser language, such as de-AT.
    */
   language?: string;
   /**
-   * Time zone of the browser, an IANA name.
+   * Browser time zone, an IANA name.
    */
   timezone?: string;
   /**
-   * Size of the screen, such as 1920x1080.
+   * Screen size, such as 1920x1080.
    */
   screen?: string;
   /**
-   * Size of the window's inside.
+   * Viewport size.
    */
   viewport?: string;
   /**
-   * Kind of connection, such as 4g.
+   * Connection type, such as 4g.
    */
   connection?: string;
   /**
-   * Address of the link that was followed.
+   * URL of the clicked link.
    */
   href?: string;
   /**
-   * Text of the link.
+   * Text of the clicked link.
    */
   linkText?: string;
   /**
-   * Name as sent, where the website had too many names that day and the name
-   * is (other).
+   * Event name as sent, if the website exceeded its limit of names that day
+   * and the name is (other).
    */
   originalName?: string;
   /**
-   * Value of the metric, or count of events.
+   * Value of the metric, or number of events.
    */
   value?: number;
   /**
-   * Seconds that the page was open.
+   * Seconds for which the page was open.
    */
   timeOnPage?: number;
   /**
-   * How far the page was scrolled, in percent.
+   * Scroll depth of the page, in percent.
    */
   scrollDepth?: number;
   /**
-   * Clicks, keys and touches on the page.
+   * Number of clicks, key presses and touches on the page.
    */
   interactions?: number;
   /**
-   * Pages of the session so far.
+   * Number of pages in the session so far.
    */
   pageCount?: number;
   /**
@@ -311,15 +312,15 @@ export interface EventsV1 {
    */
   loadTime?: number;
   /**
-   * Milliseconds until its DOM was ready.
+   * Milliseconds until the DOM was ready.
    */
   domReady?: number;
   /**
-   * Milliseconds until its DOM was interactive.
+   * Milliseconds until the DOM was interactive.
    */
   domInteractive?: number;
   /**
-   * Milliseconds until its first byte.
+   * Milliseconds until the first byte.
    */
   ttfb?: number;
   /**
@@ -331,15 +332,15 @@ export interface EventsV1 {
    */
   redirectTime?: number;
   /**
-   * Milliseconds of the lookup of its name.
+   * Milliseconds of the DNS lookup.
    */
   lookupTime?: number;
   /**
-   * Round trip in milliseconds as the browser estimates it.
+   * Round-trip time in milliseconds, as estimated by the browser.
    */
   rtt?: number;
   /**
-   * Bandwidth in Mbit/s as the browser estimates it.
+   * Bandwidth in Mbit/s, as estimated by the browser.
    */
   downlink?: number;
   /**
@@ -350,9 +351,8 @@ export interface EventsV1 {
 }
 
 /**
- * Value of a record of vitals.v1. One measurement of how a page did in a
- * browser. Fields are only ever added; a reader must pass over fields that it
- * does not know.
+ * Value of a record of vitals.v1. One web vital of a page. Fields are only
+ * ever added; readers must ignore unknown fields.
  */
 export interface VitalsV1 {
   /**
@@ -360,13 +360,14 @@ export interface VitalsV1 {
    */
   v: number;
   /**
-   * The caller's eventId, or one made at receipt when the caller sent none: a
-   * UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by
-   * what it says. Two records with the same owner and id are the same event.
+   * The caller's eventId, or one generated at receipt if the caller sent
+   * none: a UUIDv7, or n_ and 32 hexadecimal digits for an event that is
+   * identified by its content. Two records with the same owner and id are the
+   * same event.
    */
   id: string;
   /**
-   * True when the caller sent no eventId. Absent otherwise.
+   * True if the caller sent no eventId. Absent otherwise.
    */
   idGenerated?: true;
   /**
@@ -374,12 +375,12 @@ export interface VitalsV1 {
    */
   organization: string;
   /**
-   * Id of the website. Absent for an event of the organization as a whole.
+   * Id of the website. Absent for an event without a website.
    */
   website?: string;
   /**
-   * The website, or the organization where there is no website. Equal to the
-   * record's key.
+   * Id of the website, or of the organization for an event without a website.
+   * Equal to the record's key.
    */
   owner: string;
   /**
@@ -387,28 +388,26 @@ export interface VitalsV1 {
    */
   type: string;
   /**
-   * Metric: FCP, LCP, INP and TTFB in milliseconds, FPS in frames a second,
+   * Metric: FCP, LCP, INP and TTFB in milliseconds, FPS in frames per second,
    * CLS without a unit.
    */
   name: string;
   /**
-   * When the event took place, in Unix milliseconds: what the caller said, or
-   * receivedAt when the caller said nothing or a time more than an hour
-   * ahead.
+   * Time of the event in Unix milliseconds: the timestamp as sent, or
+   * receivedAt if it is absent or more than an hour ahead.
    */
   ts: number;
   /**
-   * What the caller said, in Unix milliseconds, where ts is not that.
+   * Timestamp as sent, in Unix milliseconds, if it differs from ts.
    */
   rawTs?: number;
   /**
-   * When the event was received, in Unix milliseconds. Equal to the record's
-   * timestamp.
+   * Time of receipt in Unix milliseconds. Equal to the record's timestamp.
    */
   receivedAt: number;
   /**
-   * Id of the visitor. 64 hexadecimal digits, made with a salt of the UTC day
-   * of receipt, unless the event or the website asks for the plain id.
+   * Id of the visitor: 64 hexadecimal digits, hashed with the salt of the UTC
+   * day of receipt, unless the event or the website requests the plain id.
    */
   anonymousId?: string;
   /**
@@ -428,7 +427,8 @@ export interface VitalsV1 {
    */
   source?: string;
   /**
-   * Host of the page, in lower case, without www. and without the usual port.
+   * Host of the page in lower case, without www. and without the default
+   * port.
    */
   host?: string;
   /**
@@ -436,7 +436,7 @@ export interface VitalsV1 {
    */
   browser?: string;
   /**
-   * Its version.
+   * Browser version.
    */
   browserVersion?: string;
   /**
@@ -444,11 +444,11 @@ export interface VitalsV1 {
    */
   os?: string;
   /**
-   * Its version.
+   * Operating system version.
    */
   osVersion?: string;
   /**
-   * Kind of device: desktop, mobile, tablet, tv or other.
+   * Device type: desktop, mobile, tablet, tv or other.
    */
   device?: string;
   /**
@@ -464,50 +464,50 @@ export interface VitalsV1 {
    */
   city?: string;
   /**
-   * Name of the program, where it is one that says so.
+   * Name of the bot, if the client identifies itself as one.
    */
   bot?: string;
   /**
-   * What the program is for, such as crawler.
+   * Purpose of the bot, such as crawler.
    */
   botKind?: string;
   /**
-   * Language of the browser, such as de-AT.
+   * Browser language, such as de-AT.
    */
   language?: string;
   /**
-   * Time zone of the browser, an IANA name.
+   * Browser time zone, an IANA name.
    */
   timezone?: string;
   /**
-   * Size of the screen, such as 1920x1080.
+   * Screen size, such as 1920x1080.
    */
   screen?: string;
   /**
-   * Size of the window's inside.
+   * Viewport size.
    */
   viewport?: string;
   /**
-   * Kind of connection, such as 4g.
+   * Connection type, such as 4g.
    */
   connection?: string;
   /**
-   * Value of the metric, or count of events.
+   * Value of the metric, or number of events.
    */
   value: number;
   /**
-   * Round trip in milliseconds as the browser estimates it.
+   * Round-trip time in milliseconds, as estimated by the browser.
    */
   rtt?: number;
   /**
-   * Bandwidth in Mbit/s as the browser estimates it.
+   * Bandwidth in Mbit/s, as estimated by the browser.
    */
   downlink?: number;
 }
 
 /**
- * Value of a record of errors.v1. One error in a page's script. Fields are
- * only ever added; a reader must pass over fields that it does not know.
+ * Value of a record of errors.v1. One script error on a page. Fields are only
+ * ever added; readers must ignore unknown fields.
  */
 export interface ErrorsV1 {
   /**
@@ -515,13 +515,14 @@ export interface ErrorsV1 {
    */
   v: number;
   /**
-   * The caller's eventId, or one made at receipt when the caller sent none: a
-   * UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by
-   * what it says. Two records with the same owner and id are the same event.
+   * The caller's eventId, or one generated at receipt if the caller sent
+   * none: a UUIDv7, or n_ and 32 hexadecimal digits for an event that is
+   * identified by its content. Two records with the same owner and id are the
+   * same event.
    */
   id: string;
   /**
-   * True when the caller sent no eventId. Absent otherwise.
+   * True if the caller sent no eventId. Absent otherwise.
    */
   idGenerated?: true;
   /**
@@ -529,12 +530,12 @@ export interface ErrorsV1 {
    */
   organization: string;
   /**
-   * Id of the website. Absent for an event of the organization as a whole.
+   * Id of the website. Absent for an event without a website.
    */
   website?: string;
   /**
-   * The website, or the organization where there is no website. Equal to the
-   * record's key.
+   * Id of the website, or of the organization for an event without a website.
+   * Equal to the record's key.
    */
   owner: string;
   /**
@@ -546,23 +547,21 @@ export interface ErrorsV1 {
    */
   name: string;
   /**
-   * When the event took place, in Unix milliseconds: what the caller said, or
-   * receivedAt when the caller said nothing or a time more than an hour
-   * ahead.
+   * Time of the event in Unix milliseconds: the timestamp as sent, or
+   * receivedAt if it is absent or more than an hour ahead.
    */
   ts: number;
   /**
-   * What the caller said, in Unix milliseconds, where ts is not that.
+   * Timestamp as sent, in Unix milliseconds, if it differs from ts.
    */
   rawTs?: number;
   /**
-   * When the event was received, in Unix milliseconds. Equal to the record's
-   * timestamp.
+   * Time of receipt in Unix milliseconds. Equal to the record's timestamp.
    */
   receivedAt: number;
   /**
-   * Id of the visitor. 64 hexadecimal digits, made with a salt of the UTC day
-   * of receipt, unless the event or the website asks for the plain id.
+   * Id of the visitor: 64 hexadecimal digits, hashed with the salt of the UTC
+   * day of receipt, unless the event or the website requests the plain id.
    */
   anonymousId?: string;
   /**
@@ -582,7 +581,8 @@ export interface ErrorsV1 {
    */
   source?: string;
   /**
-   * Host of the page, in lower case, without www. and without the usual port.
+   * Host of the page in lower case, without www. and without the default
+   * port.
    */
   host?: string;
   /**
@@ -590,7 +590,7 @@ export interface ErrorsV1 {
    */
   browser?: string;
   /**
-   * Its version.
+   * Browser version.
    */
   browserVersion?: string;
   /**
@@ -598,11 +598,11 @@ export interface ErrorsV1 {
    */
   os?: string;
   /**
-   * Its version.
+   * Operating system version.
    */
   osVersion?: string;
   /**
-   * Kind of device: desktop, mobile, tablet, tv or other.
+   * Device type: desktop, mobile, tablet, tv or other.
    */
   device?: string;
   /**
@@ -618,64 +618,64 @@ export interface ErrorsV1 {
    */
   city?: string;
   /**
-   * Name of the program, where it is one that says so.
+   * Name of the bot, if the client identifies itself as one.
    */
   bot?: string;
   /**
-   * What the program is for, such as crawler.
+   * Purpose of the bot, such as crawler.
    */
   botKind?: string;
   /**
-   * Language of the browser, such as de-AT.
+   * Browser language, such as de-AT.
    */
   language?: string;
   /**
-   * Time zone of the browser, an IANA name.
+   * Browser time zone, an IANA name.
    */
   timezone?: string;
   /**
-   * Size of the screen, such as 1920x1080.
+   * Screen size, such as 1920x1080.
    */
   screen?: string;
   /**
-   * Size of the window's inside.
+   * Viewport size.
    */
   viewport?: string;
   /**
-   * Kind of connection, such as 4g.
+   * Connection type, such as 4g.
    */
   connection?: string;
   /**
-   * Message of the error.
+   * Error message.
    */
   message: string;
   /**
-   * Address of the script in which it occurred.
+   * URL of the script that raised the error.
    */
   filename?: string;
   /**
-   * Its stack.
+   * Stack trace of the error.
    */
   stack?: string;
   /**
-   * Name as sent, where the website had too many names that day and the name
-   * is (other).
+   * Event name as sent, if the website exceeded its limit of names that day
+   * and the name is (other).
    */
   originalName?: string;
   /**
-   * Line of the error in its file.
+   * Line of the error in the script.
    */
   line?: number;
   /**
-   * Column of the error in its line.
+   * Column of the error in the script.
    */
   column?: number;
 }
 
 /**
- * Value of a record of identities.v1. What a caller told of one of its users,
- * and under which visitor id the user came. What is told later holds. Fields
- * are only ever added; a reader must pass over fields that it does not know.
+ * Value of a record of identities.v1. Traits of a user and the visitor id of
+ * the user. Later records override earlier ones. Fields are only ever added;
+ * readers must ignore unknown fields.
  */
 export interface IdentitiesV1 {
   /**
@@ -683,13 +683,14 @@ export interface IdentitiesV1 {
    */
   v: number;
   /**
-   * The caller's eventId, or one made at receipt when the caller sent none: a
-   * UUIDv7, or n_ and 32 hexadecimal digits for an event that is known by
-   * what it says. Two records with the same owner and id are the same event.
+   * The caller's eventId, or one generated at receipt if the caller sent
+   * none: a UUIDv7, or n_ and 32 hexadecimal digits for an event that is
+   * identified by its content. Two records with the same owner and id are the
+   * same event.
    */
   id: string;
   /**
-   * True when the caller sent no eventId. Absent otherwise.
+   * True if the caller sent no eventId. Absent otherwise.
    */
   idGenerated?: true;
   /**
@@ -697,12 +698,12 @@ export interface IdentitiesV1 {
    */
   organization: string;
   /**
-   * Id of the website. Absent for an event of the organization as a whole.
+   * Id of the website. Absent for an event without a website.
    */
   website?: string;
   /**
-   * The website, or the organization where there is no website. Equal to the
-   * record's key.
+   * Id of the website, or of the organization for an event without a website.
+   * Equal to the record's key.
    */
   owner: string;
   /**
@@ -714,24 +715,22 @@ export interface IdentitiesV1 {
    */
   name: string;
   /**
-   * When the event took place, in Unix milliseconds: what the caller said, or
-   * receivedAt when the caller said nothing or a time more than an hour
-   * ahead.
+   * Time of the event in Unix milliseconds: the timestamp as sent, or
+   * receivedAt if it is absent or more than an hour ahead.
    */
   ts: number;
   /**
-   * What the caller said, in Unix milliseconds, where ts is not that.
+   * Timestamp as sent, in Unix milliseconds, if it differs from ts.
    */
   rawTs?: number;
   /**
-   * When the event was received, in Unix milliseconds. Equal to the record's
-   * timestamp.
+   * Time of receipt in Unix milliseconds. Equal to the record's timestamp.
    */
   receivedAt: number;
   /**
-   * Id of the visitor who is this user, as events of the day have it: 64
-   * hexadecimal digits, made with a salt of the UTC day of receipt, unless
-   * the event or the website asks for the plain id.
+   * Id of the visitor who is this user, as in events of the day: 64
+   * hexadecimal digits, hashed with the salt of the UTC day of receipt,
+   * unless the event or the website requests the plain id.
    */
   anonymousId?: string;
   /**
@@ -755,7 +754,7 @@ export interface IdentitiesV1 {
    */
   browser?: string;
   /**
-   * Its version.
+   * Browser version.
    */
   browserVersion?: string;
   /**
@@ -763,11 +762,11 @@ export interface IdentitiesV1 {
    */
   os?: string;
   /**
-   * Its version.
+   * Operating system version.
    */
   osVersion?: string;
   /**
-   * Kind of device: desktop, mobile, tablet, tv or other.
+   * Device type: desktop, mobile, tablet, tv or other.
    */
   device?: string;
   /**
@@ -783,44 +782,43 @@ export interface IdentitiesV1 {
    */
   city?: string;
   /**
-   * Name of the program, where it is one that says so.
+   * Name of the bot, if the client identifies itself as one.
    */
   bot?: string;
   /**
-   * What the program is for, such as crawler.
+   * Purpose of the bot, such as crawler.
    */
   botKind?: string;
   /**
-   * Language of the browser, such as de-AT.
+   * Browser language, such as de-AT.
    */
   language?: string;
   /**
-   * Time zone of the browser, an IANA name.
+   * Browser time zone, an IANA name.
    */
   timezone?: string;
   /**
-   * Size of the screen, such as 1920x1080.
+   * Screen size, such as 1920x1080.
    */
   screen?: string;
   /**
-   * Size of the window's inside.
+   * Viewport size.
    */
   viewport?: string;
   /**
-   * Kind of connection, such as 4g.
+   * Connection type, such as 4g.
    */
   connection?: string;
   /**
-   * The user's traits that are told of; null takes one away, and those that
-   * are not named stay.
+   * Traits of the user. null deletes a trait; absent traits remain unchanged.
    */
   properties?: Record<string, unknown>;
 }
 
 /**
- * Value of a record of ingestion.v1. How many events of an owner one edge saw
- * come to one end within one minute. Fields are only ever added; a reader
- * must pass over fields that it does not know.
+ * Value of a record of ingestion.v1. Number of events of one owner with one
+ * result at one edge within one minute. Fields are only ever added; readers
+ * must ignore unknown fields.
  */
 export interface IngestionV1 {
   /**
@@ -828,8 +826,8 @@ export interface IngestionV1 {
    */
   v: number;
   /**
-   * Names the count: two records with the same owner and id are the same
-   * count, sent twice.
+   * Id of the count. Two records with the same owner and id are the same
+   * count.
    */
   id: string;
   /**
@@ -837,12 +835,12 @@ export interface IngestionV1 {
    */
   organization: string;
   /**
-   * Id of the website. Absent for an event of the organization as a whole.
+   * Id of the website. Absent for an event without a website.
    */
   website?: string;
   /**
-   * The website, or the organization where there is no website. Equal to the
-   * record's key.
+   * Id of the website, or of the organization for an event without a website.
+   * Equal to the record's key.
    */
   owner: string;
   /**
@@ -850,33 +848,31 @@ export interface IngestionV1 {
    */
   type: string;
   /**
-   * What became of the events: accepted, bot, excluded, declined, or the code
-   * of the refusal.
+   * Result of the events: accepted, bot, excluded, declined, or the code of
+   * the rejection.
    */
   name: string;
   /**
-   * When the minute began, in Unix milliseconds.
+   * Start of the minute in Unix milliseconds.
    */
   ts: number;
   /**
-   * When the event was received, in Unix milliseconds. Equal to the record's
-   * timestamp.
+   * Time of receipt in Unix milliseconds. Equal to the record's timestamp.
    */
   receivedAt: number;
   /**
-   * Which edge counted.
+   * Id of the edge that counted.
    */
   source?: string;
   /**
-   * Value of the metric, or count of events.
+   * Value of the metric, or number of events.
    */
   value: number;
 }
 
 /**
- * Value of a record of clicks.v1. One redirect of a short link that was
- * answered to a GET. Fields are only ever added; a reader must pass over
- * fields that it does not know.
+ * Value of a record of clicks.v1. One redirect of a short link in response to
+ * a GET. Fields are only ever added; readers must ignore unknown fields.
  */
 export interface ClicksV1 {
   /**
@@ -884,8 +880,8 @@ export interface ClicksV1 {
    */
   v: number;
   /**
-   * Names the click: two records with the same owner and id are the same
-   * click, sent twice.
+   * Id of the click. Two records with the same owner and id are the same
+   * click.
    */
   id: string;
   /**
@@ -893,7 +889,7 @@ export interface ClicksV1 {
    */
   organization: string;
   /**
-   * The link. Equal to the record's key.
+   * Id of the link. Equal to the record's key.
    */
   owner: string;
   /**
@@ -905,24 +901,25 @@ export interface ClicksV1 {
    */
   name: string;
   /**
-   * When the short address was opened, in Unix milliseconds.
+   * Time of the click in Unix milliseconds.
    */
   ts: number;
   /**
-   * When the redirect was answered, in Unix milliseconds. Equal to ts and to
-   * the record's timestamp.
+   * Time of the redirect in Unix milliseconds. Equal to ts and to the
+   * record's timestamp.
    */
   receivedAt: number;
   /**
-   * Its host, without www.
+   * Host of the referrer, without www.
    */
   referrerHost?: string;
   /**
-   * What it is: direct, internal, search, social, ai, email, video or other.
+   * Type of the referrer: direct, internal, search, social, ai, email, video
+   * or other.
    */
   referrerKind?: string;
   /**
-   * What it is called, such as Google; else its host.
+   * Name of the referrer, such as Google; otherwise its host.
    */
   referrerName?: string;
   /**
@@ -954,7 +951,7 @@ export interface ClicksV1 {
    */
   os?: string;
   /**
-   * Kind of device: desktop, mobile, tablet, tv or other.
+   * Device type: desktop, mobile, tablet, tv or other.
    */
   device?: string;
   /**
@@ -970,7 +967,7 @@ export interface ClicksV1 {
    */
   city?: string;
   /**
-   * Language of the browser, such as de-AT.
+   * Browser language, such as de-AT.
    */
   language?: string;
   /**
@@ -978,32 +975,32 @@ export interface ClicksV1 {
    */
   link: string;
   /**
-   * Whose click it is, as 32 hexadecimal digits: the first 128 bits of
-   * SHA-256 over the salt of the UTC day, the link, the address and the user
-   * agent. Nobody can tell one visitor on two days, or of two links. Absent
-   * when the salt was not known.
+   * Visitor of the click as 32 hexadecimal digits: the first 128 bits of
+   * SHA-256 over the salt of the UTC day, the link, the IP address and the
+   * user agent. A visitor cannot be recognized on another day or another
+   * link. Absent if the salt was not available.
    */
   visitor?: string;
   /**
-   * Id of the rule that chose the destination. Absent for none.
+   * Id of the rule that selected the destination. Absent if none did.
    */
   ruleId?: string;
   /**
-   * Id of the variant that the visitor was sent to. Absent for none.
+   * Id of the variant that the visitor was sent to. Absent if there was none.
    */
   variantId?: string;
   /**
-   * Why the click is no person's: crawler, a program that says so; preview,
-   * one that shows what a link leads to; prefetch, a browser that fetches
-   * what may be asked for next. Absent for a person's.
+   * Kind of program that made the click: crawler for a declared bot, preview
+   * for a link preview, prefetch for a browser that prefetches. Absent for a
+   * click of a person.
    */
   botReason?: string;
   /**
-   * The address is that of the link's QR code. Absent for false.
+   * Whether the URL is that of the link's QR code. Absent for false.
    */
   isQr?: true;
   /**
-   * The click is no person's. Absent for false.
+   * Whether a program made the click. Absent for false.
    */
   isBot?: true;
   /**
@@ -1013,9 +1010,9 @@ export interface ClicksV1 {
 }
 
 /**
- * Value of a record of exposures.v1. One visitor of a website was given one
- * variant of a feature flag, for the first time on a UTC day. Fields are only
- * ever added; a reader must pass over fields that it does not know.
+ * Value of a record of exposures.v1. First exposure of a visitor to a variant
+ * of a feature flag on a UTC day. Fields are only ever added; readers must
+ * ignore unknown fields.
  */
 export interface ExposuresV1 {
   /**
@@ -1023,9 +1020,9 @@ export interface ExposuresV1 {
    */
   v: number;
   /**
-   * x_ and 32 hexadecimal digits, made of website, visitor, flag, variant,
-   * environment and UTC day. Two records with the same owner and id tell of
-   * the same exposure.
+   * x_ and 32 hexadecimal digits, derived from website, visitor, flag,
+   * variant, environment and UTC day. Two records with the same owner and id
+   * are the same exposure.
    */
   id: string;
   /**
@@ -1037,7 +1034,7 @@ export interface ExposuresV1 {
    */
   website: string;
   /**
-   * The website. Equal to the record's key.
+   * Id of the website. Equal to the record's key.
    */
   owner: string;
   /**
@@ -1049,7 +1046,7 @@ export interface ExposuresV1 {
    */
   name: string;
   /**
-   * When the variant was given, in Unix milliseconds.
+   * Time of the exposure in Unix milliseconds.
    */
   ts: number;
   /**
@@ -1057,15 +1054,14 @@ export interface ExposuresV1 {
    */
   receivedAt: number;
   /**
-   * Id of the visitor, where it is an anonymous one. 64 hexadecimal digits,
-   * made with a salt of the UTC day, unless the website asks for the plain
-   * id.
+   * Id of an anonymous visitor: 64 hexadecimal digits, hashed with the salt
+   * of the UTC day, unless the website requests the plain id.
    */
   anonymousId?: string;
   /**
-   * The caller's own id of the user, as sent; of an e-mail address email: and
-   * 64 hexadecimal digits, the SHA-256 of website, a zero byte and the
-   * address in lower case.
+   * The caller's own id of the user, as sent. For an e-mail address, email:
+   * and 64 hexadecimal digits, the SHA-256 of the website, a zero byte and
+   * the address in lower case.
    */
   profileId?: string;
   /**
@@ -1073,24 +1069,24 @@ export interface ExposuresV1 {
    */
   variant: string;
   /**
-   * Environment in which the flag was asked for. Absent for the base.
+   * Environment in which the flag was evaluated. Absent for the base.
    */
   environment?: string;
   /**
-   * Why the visitor has the variant, such as rollout, rollout_miss or split.
-   * Absent where a client told of it.
+   * Reason for the variant, such as rollout, rollout_miss or split. Absent if
+   * a client reported the exposure.
    */
   reason?: string;
   /**
-   * Of how many percent of the visitors exposures of the flag are told.
+   * Percentage of visitors whose exposures to the flag are recorded.
    */
   samplePercent: number;
 }
 
 /**
- * Value of a record of dlq.marks.v1. What became of one dead letter. The
- * record's key is the letter's id; of one key the last record counts, and one
- * without a value takes the mark away.
+ * Value of a record of dlq.marks.v1. State of one dead letter. The record's
+ * key is the letter's id. The last record of a key applies; a record without
+ * a value removes the mark.
  */
 export interface DlqMarksV1 {
   /**
@@ -1111,8 +1107,8 @@ export interface DlqMarksV1 {
 
 /**
  * Value of a record of control.v1. One change of the control plane, for
- * processes that remember what changed. The same change may come more than
- * once and after a later one; a reader compares epoch and version. The
+ * processes that cache the changed record. The same change may arrive more
+ * than once and after a later one; readers compare epoch and version. The
  * record's key is the kind, a colon and the id.
  */
 export interface ControlV1 {
@@ -1128,51 +1124,50 @@ export interface ControlV1 {
    */
   kind: string;
   /**
-   * Id of the record, for flags of the organization whose set of flags
-   * changed; empty for a beat, and where what is blocked of links changed,
-   * which has no refs either.
+   * Id of the record; for flags, of the organization whose flags changed.
+   * Empty for a heartbeat and for a change of blocked links, which has no
+   * refs either.
    */
   id: string;
   /**
-   * Id of the organization that the record belongs to, where there is one.
+   * Id of the organization that the record belongs to, if any.
    */
   organization?: string;
   /**
-   * Life of the metadata store that the change was made in. It grows when the
-   * store was put back to an earlier state; versions of different epochs
-   * cannot be compared.
+   * Epoch of the metadata store. It increases when the store is restored to
+   * an earlier state; versions of different epochs cannot be compared.
    */
   epoch: number;
   /**
-   * Version of the record after the change. A reader that knows this version
-   * or a later one of the same epoch passes the change over.
+   * Version of the record after the change. A reader that has this version or
+   * a later one of the same epoch ignores the change.
    */
   version: number;
   /**
-   * Highest row of the outbox that was published and removed when this record
-   * was written.
+   * Highest row of the outbox that was published and removed before this
+   * record was written.
    */
   relayed: number;
   /**
-   * Names under which the record may be remembered, before and after the
-   * change: hexadecimal SHA-256 of the secrets of a key or a session, ids and
-   * client ids of a website, keys of a link on its host: its slug in lower
-   * case, and on a domain the id of that, a slash and the slug. A change of
-   * kind link without any is of domains or blocks.
+   * Names under which processes may cache the record, before and after the
+   * change. For a key or a session, the hexadecimal SHA-256 of its secrets.
+   * For a website, its ids and client ids. For a link, its slug in lower
+   * case; on a domain, the domain's id, a slash and the slug. A change of
+   * kind link without refs concerns domains or blocks.
    */
   refs?: string[];
   /**
-   * What the record is now, where readers need no more than this; its fields
+   * Current state of the record, for kinds whose readers need it; its fields
    * depend on the kind.
    */
   state?: Record<string, unknown>;
   /**
-   * True when the record is no more. Absent otherwise.
+   * True if the record was deleted. Absent otherwise.
    */
   gone?: true;
   /**
-   * When the change was made, in Unix milliseconds by the clock of whoever
-   * made it. For people: nothing is to be decided by it.
+   * Time of the change in Unix milliseconds, by the clock of the process that
+   * made it. Informational only.
    */
   at: number;
 }
@@ -1182,7 +1177,7 @@ export interface ControlV1 {
  */
 export interface EventHeaders {
   /**
-   * Topic and version of the envelope; the backfill topic has that of
+   * Topic and version of the envelope. The backfill topic uses those of
    * events.v1.
    */
   "schema": string;
@@ -1191,7 +1186,7 @@ export interface EventHeaders {
    */
   "type": string;
   /**
-   * Website id; empty for an event of the organization.
+   * Website id; empty for an event without a website.
    */
   "website": string;
   /**
@@ -1199,12 +1194,13 @@ export interface EventHeaders {
    */
   "organization": string;
   /**
-   * Time of receipt in Unix milliseconds; equal to the record's timestamp.
+   * Time of receipt in Unix milliseconds; equal to the timestamp of the
+   * record.
    */
   "received-at": string;
   /**
-   * Id of the request that brought the event; also in the service's log and
-   * in the response.
+   * Id of the request that sent the event; also in the service's log and in
+   * the response.
    */
   "request-id": string;
   /**
@@ -1213,7 +1209,7 @@ export interface EventHeaders {
    */
   "eid": string;
   /**
-   * W3C trace context; only on traced requests.
+   * W3C trace context; only for traced requests.
    */
   "traceparent"?: string;
   /**
@@ -1222,7 +1218,7 @@ export interface EventHeaders {
    */
   "replay"?: string;
   /**
-   * How often a dead letter was sent again.
+   * Number of times that a dead letter was sent again.
    */
   "hops"?: string;
 }

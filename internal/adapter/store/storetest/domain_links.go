@@ -196,7 +196,7 @@ var domainLinkTests = map[string]func(*testing.T, *Fixture){
 			link.Fields{Domain: &d.Name, Slug: new("b")})
 		_, err := s.DeleteDomain(t.Context(), somebody, toDomain(d))
 		if !errors.Is(err, link.ErrDomainInUse) ||
-			apierr.Of(err).Message != "The domain still has links: 2. Delete them, or move them to another host" {
+			apierr.Of(err).Message != "The domain has links (2); delete them or move them to another host" {
 			t.Errorf("with links: %v", err)
 		}
 		for _, l := range []*link.Link{l, other} {

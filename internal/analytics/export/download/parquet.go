@@ -33,7 +33,7 @@ const (
 )
 
 // errFileTooLong cuts off a file that has too many groups.
-var errFileTooLong = errors.New("the Parquet file has become too long; ask for it in pages by limit")
+var errFileTooLong = errors.New("the Parquet file exceeds its size limit; export it in pages with limit")
 
 // parquetFile writes rows as a Parquet file.
 type parquetFile struct {

@@ -36,6 +36,9 @@ type Problem struct {
 // key matches the keys of flags, variants, segments and environments.
 var key = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 
+// keyForm describes in an error what key matches.
+const keyForm = "1 to 128 letters, digits, dots, dashes or underscores, starting with a letter, digit or underscore"
+
 // ValidKey reports whether a flag, variant, segment or environment may be called so.
 func ValidKey(text string) bool { return key.MatchString(text) }
 
@@ -55,7 +58,7 @@ func (c *checker) add(path, rule, message string, args ...any) {
 // atMost notes a list that is too long, and reports whether it is not.
 func (c *checker) atMost(path string, n, most int) bool {
 	if n > most {
-		c.add(path, "too_many", "has %d entries, of which there may be %d", n, most)
+		c.add(path, "too_many", "has %d entries; at most %d are allowed", n, most)
 	}
 	return n <= most
 }
@@ -66,7 +69,7 @@ func (c *checker) text(path, text string, most int) {
 	case n == 0:
 		c.add(path, "required", "must not be empty")
 	case n > most:
-		c.add(path, "too_long", "has %d characters, of which there may be %d", n, most)
+		c.add(path, "too_long", "has %d characters; at most %d are allowed", n, most)
 	}
 }
 
@@ -75,8 +78,7 @@ func (c *checker) text(path, text string, most int) {
 func (d *Definition) Check() []Problem {
 	c := &checker{variants: make(map[string]bool)}
 	if !ValidKey(d.Key) {
-		c.add("key", "invalid_key",
-			"must be 1 to 128 letters, digits, dots, dashes or underscores, and begin with a letter, a digit or an underscore")
+		c.add("key", "invalid_key", "must be "+keyForm)
 	}
 	c.checkVariants(d.Variants)
 	c.plan("", d)
@@ -85,7 +87,7 @@ func (d *Definition) Check() []Problem {
 		for _, environment := range slices.Sorted(maps.Keys(d.Environments)) {
 			path, o := "environments."+environment, d.Environments[environment]
 			if !ValidKey(environment) {
-				c.add(path, "invalid_key", "is no name of an environment")
+				c.add(path, "invalid_key", "must have a name of "+keyForm)
 			}
 			c.plan(path+".", d.in(&o))
 		}
@@ -95,7 +97,7 @@ func (d *Definition) Check() []Problem {
 
 func (c *checker) checkVariants(all []Variant) {
 	if len(all) == 0 {
-		c.add("variants", "required", "there must be a variant")
+		c.add("variants", "required", "must have at least one entry")
 	}
 	if !c.atMost("variants", len(all), MaxVariants) {
 		return
@@ -104,16 +106,16 @@ func (c *checker) checkVariants(all []Variant) {
 		path := fmt.Sprintf("variants[%d]", i)
 		switch {
 		case !ValidKey(v.Key):
-			c.add(path+".key", "invalid_key", "must be 1 to 128 letters, digits, dots, dashes or underscores")
+			c.add(path+".key", "invalid_key", "must be "+keyForm)
 		case c.variants[v.Key]:
-			c.add(path+".key", "duplicate", "another variant is called %s too", v.Key)
+			c.add(path+".key", "duplicate", "must be unique; another variant has the key %s", v.Key)
 		}
 		c.variants[v.Key] = true
 		if len(v.Value) > MaxPayloadBytes {
-			c.add(path+".value", "too_long", "has %d bytes, of which there may be %d", len(v.Value), MaxPayloadBytes)
+			c.add(path+".value", "too_long", "has %d bytes; at most %d are allowed", len(v.Value), MaxPayloadBytes)
 		}
 		if len(v.Payload) > MaxPayloadBytes {
-			c.add(path+".payload", "too_long", "has %d bytes, of which there may be %d", len(v.Payload), MaxPayloadBytes)
+			c.add(path+".payload", "too_long", "has %d bytes; at most %d are allowed", len(v.Payload), MaxPayloadBytes)
 		}
 	}
 }
@@ -122,9 +124,9 @@ func (c *checker) checkVariants(all []Variant) {
 func (c *checker) variant(path, name string) {
 	switch {
 	case name == "":
-		c.add(path, "required", "must name a variant")
+		c.add(path, "required", "must be the key of a variant")
 	case !c.variants[name]:
-		c.add(path, "unknown_variant", "there is no variant %q", name)
+		c.add(path, "unknown_variant", "must be the key of a variant; no variant has the key %q", name)
 	}
 }
 
@@ -137,15 +139,15 @@ func (c *checker) prerequisites(d *Definition) {
 		path := fmt.Sprintf("prerequisites[%d]", i)
 		switch {
 		case !ValidKey(p.FlagKey):
-			c.add(path+".flagKey", "invalid_key", "is no key of a flag")
+			c.add(path+".flagKey", "invalid_key", "must be the key of a flag")
 		case p.FlagKey == d.Key:
-			c.add(path+".flagKey", "cycle", "a flag is no prerequisite of itself")
+			c.add(path+".flagKey", "cycle", "must not be the flag itself")
 		case seen[p.FlagKey]:
-			c.add(path+".flagKey", "duplicate", "%s is named twice", p.FlagKey)
+			c.add(path+".flagKey", "duplicate", "must be unique; %s appears twice", p.FlagKey)
 		}
 		seen[p.FlagKey] = true
 		if len(p.Variants) == 0 {
-			c.add(path+".variants", "required", "name the variants that are enough")
+			c.add(path+".variants", "required", "must have at least one entry")
 		}
 		c.atMost(path+".variants", len(p.Variants), MaxVariants)
 	}
@@ -180,7 +182,7 @@ func (c *checker) targets(path string, all []Target) {
 		people += len(t.UserIDs) + len(t.Emails)
 	}
 	if people > MaxTargets {
-		c.add(path, "too_many", "name %d people, of whom there may be %d", people, MaxTargets)
+		c.add(path, "too_many", "has %d users in all; at most %d are allowed", people, MaxTargets)
 	}
 }
 
@@ -195,7 +197,7 @@ func (c *checker) people(path string, users, emails []string) {
 
 func (c *checker) rule(path string, r *Rule) {
 	if n := utf8.RuneCountInString(r.Name); n > MaxNameLen {
-		c.add(path+".name", "too_long", "has %d characters, of which there may be %d", n, MaxNameLen)
+		c.add(path+".name", "too_long", "has %d characters; at most %d are allowed", n, MaxNameLen)
 	}
 	c.schedule(path+".schedule", r.Schedule)
 	if r.Conditions != nil {
@@ -210,7 +212,7 @@ func (c *checker) rule(path string, r *Rule) {
 func (c *checker) progressive(path string, r *Rule) {
 	p := r.Progressive
 	if r.Serve.Rollout == nil {
-		c.add(path, "needs_rollout", "is for rules that serve a rollout")
+		c.add(path, "needs_rollout", "requires serve.rollout")
 	}
 	c.percentage(path+".from", p.From)
 	c.percentage(path+".to", p.To)
@@ -231,7 +233,7 @@ func (c *checker) serve(path string, s *Serve) {
 	}
 	switch {
 	case ways != 1:
-		c.add(path, "one_of", "must have one of variant, rollout and split")
+		c.add(path, "one_of", "must have exactly one of variant, rollout and split")
 	case s.Rollout != nil:
 		c.rollout(path+".rollout", s.Rollout)
 	case s.Split != nil:
@@ -240,7 +242,7 @@ func (c *checker) serve(path string, s *Serve) {
 		c.variant(path+".variant", s.Variant)
 	}
 	if s.Split == nil && (s.BucketBy != "" || s.Seed != "") {
-		c.add(path, "needs_split", "bucketBy and seed beside a split are its own; those of a rollout stand within")
+		c.add(path, "needs_split", "must not have bucketBy or seed without split; set them in rollout instead")
 	}
 }
 
@@ -262,7 +264,7 @@ func (c *checker) split(path string, s *Serve) {
 		sum += inBuckets(part.Weight)
 	}
 	if c.atMost(path+".split", len(*s.Split), MaxVariants); sum != buckets {
-		c.add(path+".split", "sum", "the weights must be 100 together, and are %v", sum*100/buckets)
+		c.add(path+".split", "sum", "must have weights that add up to 100; they add up to %v", sum*100/buckets)
 	}
 	c.drawing(path, s.BucketBy, s.Seed)
 }
@@ -274,11 +276,11 @@ func (c *checker) drawing(path, by, seed string) {
 	default:
 		if name, is := strings.CutPrefix(by, bucketAttr); !is || name == "" || utf8.RuneCountInString(name) > MaxIDLen {
 			c.add(path+".bucketBy", "one_of",
-				"must be userId, anonymousId, organizationId, teamId or attr: and the name of an attribute")
+				"must be userId, anonymousId, organizationId, teamId or attr:<attribute>")
 		}
 	}
 	if n := utf8.RuneCountInString(seed); n > MaxIDLen {
-		c.add(path+".seed", "too_long", "has %d characters, of which there may be %d", n, MaxIDLen)
+		c.add(path+".seed", "too_long", "has %d characters; at most %d are allowed", n, MaxIDLen)
 	}
 }
 
@@ -294,20 +296,20 @@ func (c *checker) percentage(path string, p float64) {
 func (s *Segment) Check() []Problem {
 	c := &checker{}
 	if !ValidKey(s.Key) {
-		c.add("key", "invalid_key", "must be 1 to 128 letters, digits, dots, dashes or underscores")
+		c.add("key", "invalid_key", "must be "+keyForm)
 	}
 	c.people("", s.UserIDs, s.Emails)
 	if n := len(s.UserIDs) + len(s.Emails); n > MaxTargets {
-		c.add("userIds", "too_many", "and emails name %d people, of whom there may be %d", n, MaxTargets)
+		c.add("userIds", "too_many", "and emails have %d entries together; at most %d are allowed", n, MaxTargets)
 	}
 	if s.Conditions != nil {
 		c.group("conditions", s.Conditions)
 		if s.Conditions.asks(segments) {
-			c.add("conditions", "nested_segment", "may not ask for a segment")
+			c.add("conditions", "nested_segment", "must not use the operator segment")
 		}
 	}
 	if len(s.UserIDs)+len(s.Emails) == 0 && (s.Conditions == nil || s.Conditions.count() == 0) {
-		c.add("conditions", "required", "a segment names people, or has conditions")
+		c.add("conditions", "required", "must not be empty if userIds and emails are empty")
 	}
 	return c.problems
 }

@@ -8,7 +8,7 @@ import (
 // group looks at conditions and those within.
 func (c *checker) group(path string, is *Conditions) {
 	if n := is.count(); n > MaxConditions {
-		c.add(path, "too_many", "are %d, of which there may be %d", n, MaxConditions)
+		c.add(path, "too_many", "has %d conditions; at most %d are allowed", n, MaxConditions)
 		return
 	}
 	c.within(path, is, 1)
@@ -31,10 +31,10 @@ func (is *Conditions) count() (n int) {
 func (c *checker) within(path string, is *Conditions, depth int) {
 	switch {
 	case depth > MaxDepth:
-		c.add(path, "too_deep", "may stand within each other %d deep", MaxDepth)
+		c.add(path, "too_deep", "must be nested at most %d levels deep", MaxDepth)
 		return
 	case len(is.All) > 0 && len(is.Any) > 0:
-		c.add(path, "one_of", "must have one of all and any")
+		c.add(path, "one_of", "must have either all or any, not both")
 	}
 	c.conditions(path+".all", is.All, depth)
 	c.conditions(path+".any", is.Any, depth)
@@ -56,8 +56,8 @@ func (c *checker) conditions(path string, list []Condition, depth int) {
 // asked of nobody, and a negation would be none.
 func (c *checker) alone(path string, is *Condition) {
 	if is.Attribute != "" || is.Op != "" || len(is.Values) > 0 || is.Negate || is.CaseInsensitive {
-		c.add(path, "one_of", "stands for the conditions within, and takes no attribute, op, values, negate and "+
-			"caseInsensitive beside them; negate each of those within instead, and swap all and any")
+		c.add(path, "one_of", "has nested conditions and must not have attribute, op, values, negate or caseInsensitive; "+
+			"to negate it, negate each nested condition and swap all and any")
 	}
 }
 
@@ -65,10 +65,10 @@ func (c *checker) condition(path string, is *Condition) {
 	op := operatorOf(is.Op)
 	switch {
 	case op == nil:
-		c.add(path+".op", "unknown_operator", "there is no operator %q", is.Op)
+		c.add(path+".op", "unknown_operator", "must be an operator; %q is unknown", is.Op)
 		return
 	case is.Attribute == attrIP && op.operand != networks && op.operand != nothing:
-		c.add(path+".op", "needs_network", "%s is for %s and %s", attrIP, OpIPInRange, OpExists)
+		c.add(path+".op", "needs_network", "must be %s or %s for the attribute %s", OpIPInRange, OpExists, attrIP)
 	case op.attr == "" && op.operand != segments:
 		c.text(path+".attribute", is.Attribute, MaxIDLen)
 	}
@@ -87,7 +87,7 @@ func (c *checker) count(path string, op *operator, n int) bool {
 		most = op.most
 	}
 	if n == 0 && most > 0 {
-		c.add(path, "required", "there must be a value")
+		c.add(path, "required", "must have at least one entry")
 	}
 	return c.atMost(path, n, most)
 }
@@ -99,11 +99,11 @@ func (c *checker) values(path string, is *Condition) {
 		text, isText := v.(string)
 		switch {
 		case isText && utf8.RuneCountInString(text) > MaxValueLen:
-			c.add(at, "too_long", "may have %d characters", MaxValueLen)
+			c.add(at, "too_long", "has %d characters; at most %d are allowed", utf8.RuneCountInString(text), MaxValueLen)
 		case isText && made.op.operand == patterns:
 			c.pattern(at, made.pattern(text))
 		case inexact(v):
-			c.add(at, "inexact", "has more digits than a number is held with: write it as a text, or with 15 at most")
+			c.add(at, "inexact", "has more than 15 digits; send it as a string, or with fewer digits")
 		default:
 			if err := one.operand(&made, ValueOf(v)); err != nil {
 				c.add(at, "invalid_value", "%s", err)

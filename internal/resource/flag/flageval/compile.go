@@ -174,7 +174,7 @@ func (c *compiler) variant(key string) (int, error) {
 	if place := c.definition.place(key); place >= 0 {
 		return place, nil
 	}
-	return 0, fmt.Errorf("there is no variant %q", key)
+	return 0, fmt.Errorf("unknown variant %q", key)
 }
 
 func (c *compiler) plan(d *Definition) (*plan, error) {

@@ -30,7 +30,7 @@ func (c *compiler) condition(is *Condition) (made condition, err error) {
 	}
 	made = condition{op: operatorOf(is.Op), attr: is.Attribute, negate: is.Negate, fold: is.CaseInsensitive}
 	if made.op == nil {
-		return made, fmt.Errorf("there is no operator %q", is.Op)
+		return made, fmt.Errorf("unknown operator %q", is.Op)
 	}
 	if made.attr == "" {
 		made.attr = made.op.attr
@@ -42,7 +42,7 @@ func (c *compiler) condition(is *Condition) (made condition, err error) {
 		}
 	}
 	if made.op.operand != nothing && len(is.Values) == 0 || made.op.most > 0 && len(is.Values) > made.op.most {
-		return made, fmt.Errorf("%s does not take %d values", is.Op, len(is.Values))
+		return made, fmt.Errorf("operator %s has %d values", is.Op, len(is.Values))
 	}
 	return made, nil
 }
@@ -50,7 +50,7 @@ func (c *compiler) condition(is *Condition) (made condition, err error) {
 // operand adds one value to a condition.
 func (c *compiler) operand(made *condition, v Value) (err error) {
 	if want := kindsOf[made.op.operand]; want != noValue && v.kind != want || !v.simple() {
-		return fmt.Errorf("a value of %s is of another type", made.op.name)
+		return fmt.Errorf("has the wrong type for the operator %s", made.op.name)
 	}
 	switch made.op.operand {
 	case patterns:
@@ -64,7 +64,7 @@ func (c *compiler) operand(made *condition, v Value) (err error) {
 	case versions:
 		is, ok := parseVersion(v.text)
 		if !ok {
-			return fmt.Errorf("%q is no version", v.text)
+			return fmt.Errorf("must be a semantic version such as 1.4.0, not %q", v.text)
 		}
 		made.versions = append(made.versions, is)
 	case dates:
@@ -96,7 +96,7 @@ func (c *condition) addNetwork(text string) error {
 	}
 	addr, err := netip.ParseAddr(text)
 	if err != nil || addr.Zone() != "" {
-		return fmt.Errorf("%q is no address and no network", text)
+		return fmt.Errorf("must be an IP address or a CIDR range, not %q", text)
 	}
 	addr = addr.Unmap()
 	c.networks = append(c.networks, netip.PrefixFrom(addr, addr.BitLen()))
@@ -128,5 +128,5 @@ func (c *condition) addDate(text string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is no time, date or time before now such as -7d", text)
+	return fmt.Errorf("must be a time, a date or an offset such as -7d, not %q", text)
 }

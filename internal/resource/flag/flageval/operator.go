@@ -65,27 +65,27 @@ func Operators() (all [][2]string) {
 var operators = [...]operator{
 	{
 		name: OpEq, operand: anything, most: 1, sees: (*condition).isEqual,
-		help: "The attribute is the value, of the same type.",
+		help: "The attribute equals the value and has the same type.",
 	},
 	{
 		name:    OpIn,
 		operand: anything,
 		sees:    (*condition).isEqual,
-		help:    "The attribute is one of the values, of the same type.",
+		help:    "The attribute equals one of the values and has the same type.",
 	},
-	{name: OpContains, operand: texts, sees: (*condition).contains, help: "The text has one of the values in it."},
-	{name: OpStartsWith, operand: texts, sees: (*condition).startsWith, help: "The text begins with one of the values."},
-	{name: OpEndsWith, operand: texts, sees: (*condition).endsWith, help: "The text ends with one of the values."},
+	{name: OpContains, operand: texts, sees: (*condition).contains, help: "The string contains one of the values."},
+	{name: OpStartsWith, operand: texts, sees: (*condition).startsWith, help: "The string starts with one of the values."},
+	{name: OpEndsWith, operand: texts, sees: (*condition).endsWith, help: "The string ends with one of the values."},
 	{
 		name:    OpMatches,
 		operand: patterns,
 		sees:    (*condition).matches,
-		help:    "The text has a part that one of the values, RE2 expressions, matches.",
+		help:    "Part of the string matches one of the values, RE2 expressions.",
 	},
-	{name: OpExists, operand: nothing, help: "The attribute is there and not null."},
+	{name: OpExists, operand: nothing, help: "The attribute is present and not null."},
 	{
 		name: OpNumEq, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a == b }),
-		help: "The number is the value.",
+		help: "The number equals the value.",
 	},
 	{
 		name: OpNumGt, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a > b }),
@@ -93,7 +93,7 @@ var operators = [...]operator{
 	},
 	{
 		name: OpNumGte, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a >= b }),
-		help: "The number is the value or greater.",
+		help: "The number is greater than or equal to the value.",
 	},
 	{
 		name: OpNumLt, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a < b }),
@@ -101,49 +101,49 @@ var operators = [...]operator{
 	},
 	{
 		name: OpNumLte, operand: numbers, most: 1, sees: number(func(a, b float64) bool { return a <= b }),
-		help: "The number is the value or less.",
+		help: "The number is less than or equal to the value.",
 	},
 	{
 		name: OpDateBefore, operand: dates, most: 1, sees: date(func(a, b int64) bool { return a < b }),
-		help: "The time, an RFC 3339 text, a date or Unix milliseconds, is before the value: such a text, or one like " +
-			"-7d, counted from now in m, h, d or w.",
+		help: "The time is before the value. The time is an RFC 3339 string, a date or Unix milliseconds. The value is an " +
+			"RFC 3339 string, a date, or an offset from now such as -7d, in m, h, d or w.",
 	},
 	{
 		name: OpDateAfter, operand: dates, most: 1, sees: date(func(a, b int64) bool { return a > b }),
-		help: "The time is after the value, as for dateBefore.",
+		help: "The time is after the value. Formats as for dateBefore.",
 	},
 	{
 		name: OpSemverEq, operand: versions, most: 1, sees: semver(func(c int) bool { return c == 0 }),
-		help: "The version, of semantic versioning, is the value.",
+		help: "The semantic version equals the value.",
 	},
 	{
 		name: OpSemverGt, operand: versions, most: 1, sees: semver(func(c int) bool { return c > 0 }),
-		help: "The version is later than the value.",
+		help: "The semantic version is later than the value.",
 	},
 	{
 		name: OpSemverGte, operand: versions, most: 1, sees: semver(func(c int) bool { return c >= 0 }),
-		help: "The version is the value or later.",
+		help: "The semantic version is later than or equal to the value.",
 	},
 	{
 		name: OpSemverLt, operand: versions, most: 1, sees: semver(func(c int) bool { return c < 0 }),
-		help: "The version is earlier than the value.",
+		help: "The semantic version is earlier than the value.",
 	},
 	{
 		name: OpSemverLte, operand: versions, most: 1, sees: semver(func(c int) bool { return c <= 0 }),
-		help: "The version is the value or earlier.",
+		help: "The semantic version is earlier than or equal to the value.",
 	},
 	{
 		name:    OpInSegment,
 		operand: segments,
-		help:    "The context is in one of the segments whose keys the values are; no attribute is asked.",
+		help:    "The context is in one of the segments with these keys. The condition has no attribute.",
 	},
 	{
 		name: OpIPInRange, operand: networks, attr: attrIP, sees: (*condition).inNetwork,
-		help: "The address, of $ip where no attribute is named, is in one of the networks or is one of the addresses.",
+		help: "The IP address is in one of the networks or equals one of the addresses. The attribute is $ip if absent.",
 	},
 	{
 		name: OpCountry, operand: texts, attr: attrCountry, sees: (*condition).isCountry,
-		help: "The country, of $country where no attribute is named, is one of the values, ISO 3166-1 codes of two letters.",
+		help: "The country is one of the values, two-letter ISO 3166-1 codes. The attribute is $country if absent.",
 	},
 }
 

@@ -40,7 +40,7 @@ func (c *compiler) compiled(text string) (*regexp.Regexp, error) {
 }
 
 func badPattern(text string, err error) error {
-	return fmt.Errorf("%q is no RE2 expression: %w", text, err)
+	return fmt.Errorf("must be an RE2 expression, not %q: %w", text, err)
 }
 
 // pattern notes an expression that is none, or too large by itself or with those before it. None
@@ -56,7 +56,7 @@ func (c *checker) pattern(path, text string) {
 	}
 	size := patternSize(is)
 	if size > MaxPatternSize {
-		c.add(path, "too_large", "is compiled to %d instructions, of which there may be %d", size, MaxPatternSize)
+		c.add(path, "too_large", "compiles to %d instructions; at most %d are allowed", size, MaxPatternSize)
 		return
 	}
 	if c.patterns == nil {
@@ -66,7 +66,7 @@ func (c *checker) pattern(path, text string) {
 	was := c.patternsSize
 	if c.patternsSize += size; was <= MaxPatternsSize && c.patternsSize > MaxPatternsSize {
 		c.add(path, "too_large",
-			"and the expressions before it are compiled to more than %d instructions", MaxPatternsSize)
+			"and the expressions before it compile to more than %d instructions", MaxPatternsSize)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrGone says that an organization does not exist, or was deleted.
-var ErrGone = errors.New("the organization is gone")
+var ErrGone = errors.New("the organization no longer exists")
 
 // Contents are the flags of an organization that are not archived, and its segments, but for
 // those of deleted websites, as they were at one time.

@@ -16,7 +16,7 @@ const (
 )
 
 var (
-	errBehind = errors.New("the store is behind what is known of it")
+	errBehind = errors.New("the store is older than a version that was already read")
 	errBroken = errors.New("the flags cannot be evaluated")
 )
 

@@ -110,7 +110,7 @@ type Cache struct {
 
 const never = int64(-1) << 62
 
-var errNotFilled = errors.New("short links were not read yet")
+var errNotFilled = errors.New("short links are not loaded yet")
 
 // New returns a cache that holds nothing before Run.
 func New(cfg Config, deps Deps) *Cache {

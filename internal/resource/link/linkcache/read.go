@@ -24,8 +24,8 @@ const (
 )
 
 var (
-	errHangs = errors.New("the read did not return by its deadline")
-	errFlood = errors.New("too many unknown slugs are asked for")
+	errHangs = errors.New("the read missed its deadline")
+	errFlood = errors.New("too many requests for unknown slugs")
 )
 
 // flight is a read that is under way.
@@ -62,7 +62,7 @@ func (c *Cache) read(ctx context.Context, key string, standsIn bool, to *link.Se
 		return nil
 	}
 	return &apierr.Error{
-		Code: apierr.ServiceUnavailable, RetryAfter: retryAfter, Err: fmt.Errorf("looking up a short link: %w", err),
+		Code: apierr.ServiceUnavailable, RetryAfter: retryAfter, Err: fmt.Errorf("reading a short link: %w", err),
 	}
 }
 

@@ -34,7 +34,7 @@ type Code struct{ modules barcode.Barcode }
 func New(text string) (*Code, error) {
 	modules, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {
-		return nil, fmt.Errorf("making a QR code of %d bytes: %w", len(text), err)
+		return nil, fmt.Errorf("generating a QR code of %d bytes: %w", len(text), err)
 	}
 	return &Code{modules}, nil
 }
@@ -49,7 +49,7 @@ func (c *Code) dark(x, y int) bool { return c.modules.At(x, y) == color.Black }
 func (c *Code) PNG(size int) ([]byte, error) {
 	scale := size / c.side()
 	if scale == 0 {
-		return nil, apierr.Invalid("size", "range", fmt.Sprintf("size must be at least %d for this link as PNG", c.side()))
+		return nil, apierr.Invalid("size", "range", fmt.Sprintf("size must be at least %d for a PNG of this link", c.side()))
 	}
 	n := c.modules.Bounds().Dx()
 	margin := (size - n*scale) / 2

@@ -49,7 +49,7 @@ var noDirectory link.Index
 // errNoDirectory rejects what cannot be decided without a directory.
 func errNoDirectory() error {
 	return &apierr.Error{
-		Code: apierr.ServiceUnavailable, Message: "Domains and blocked links are not known now", RetryAfter: retryAfter,
+		Code: apierr.ServiceUnavailable, Message: "Domains and blocked links cannot be read now", RetryAfter: retryAfter,
 	}
 }
 
