@@ -46,7 +46,7 @@ func (c *Consumer) begin(ctx context.Context, ps []sink.Partition) {
 	c.own(begun, true)
 	c.again(ps, begun)
 	if err != nil {
-		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking up where partitions begin failed, trying again",
+		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking up partition start offsets failed, retrying",
 			slog.Int("partitions", len(ps)-len(begun)), slog.Any("error", err))
 	}
 	if len(assignments) > 0 {

@@ -146,7 +146,7 @@ func (c *Consumer) fetchErrors(ctx context.Context, fetches kgo.Fetches) (fatal 
 // fetchFailed counts and logs an error. The owner is told where nothing comes any more.
 func (c *Consumer) fetchFailed(ctx context.Context, p sink.Partition, err error) {
 	c.errs.Inc()
-	c.deps.Log.LogAttrs(ctx, slog.LevelError, "fetching failed",
+	c.deps.Log.LogAttrs(ctx, slog.LevelError, "Kafka fetch failed",
 		slog.String("topic", p.Topic), slog.Int("partition", int(p.Index)), slog.Any("error", err))
 	if errors.Is(err, kerr.OffsetOutOfRange) || errors.Is(err, sink.ErrTruncated) || errors.Is(err, buffer.ErrUnreadable) {
 		c.listener.Gone(ctx, p, err)

@@ -102,7 +102,7 @@ func (h *Health) look(ctx context.Context) {
 	}
 	h.last.Store(seen)
 	if err != nil && !h.quiet {
-		h.log.LogAttrs(ctx, slog.LevelWarn, "asking brokers how the topics do failed", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "topic health check failed", slog.Any("error", err))
 	}
 	h.quiet = err != nil
 }

@@ -179,7 +179,7 @@ func (w *TopicWatch) tellFailure(ctx context.Context, err error) {
 		return
 	}
 	if w.failed == "" {
-		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "the settings of topics cannot be checked; the process goes on",
+		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "topic settings cannot be checked, continuing without the check",
 			slog.Any("error", err))
 	}
 	w.failed = err.Error()
@@ -195,12 +195,12 @@ func (w *TopicWatch) tellChanges(ctx context.Context, now []Defect) {
 		if d.Severity == Breaks {
 			level = slog.LevelError
 		}
-		w.deps.Log.LogAttrs(ctx, level, "a topic is not as it should be", slog.String("severity", string(d.Severity)),
-			slog.String("what", d.What), slog.String("why", d.Why), slog.String("do", d.Do))
+		w.deps.Log.LogAttrs(ctx, level, "topic settings need attention", slog.String("severity", string(d.Severity)),
+			slog.String("problem", d.What), slog.String("reason", d.Why), slog.String("fix", d.Do))
 	}
 	for _, d := range w.defects {
 		if !slices.Contains(now, d) {
-			w.deps.Log.LogAttrs(ctx, slog.LevelInfo, "a topic is no longer as it was told", slog.String("what", d.What))
+			w.deps.Log.LogAttrs(ctx, slog.LevelInfo, "topic settings corrected", slog.String("problem", d.What))
 		}
 	}
 }

@@ -254,7 +254,7 @@ func (g *Geo) look(ctx context.Context, f *geoFile) {
 	if err != nil {
 		if f.failed != now {
 			g.metrics.failures.Inc()
-			g.log.LogAttrs(ctx, slog.LevelError, "a geo file cannot be read, the one before it stays in use",
+			g.log.LogAttrs(ctx, slog.LevelError, "geo file cannot be read, keeping the previous one",
 				slog.String("path", f.path), slog.Any("error", err))
 		}
 		f.failed = now
@@ -262,7 +262,7 @@ func (g *Geo) look(ctx context.Context, f *geoFile) {
 	}
 	f.data.Store(data)
 	g.metrics.opened(f.path, data)
-	g.log.LogAttrs(ctx, slog.LevelInfo, "read a new geo file",
+	g.log.LogAttrs(ctx, slog.LevelInfo, "geo file reloaded",
 		slog.String("path", f.path), slog.Time("built", data.reader.Metadata.BuildTime()))
 }
 

@@ -90,7 +90,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			return nil
 		}
 		if err := r.Round(ctx); err != nil && ctx.Err() == nil {
-			r.deps.Log.LogAttrs(ctx, slog.LevelWarn, "reconciling failed, trying again", slog.Any("error", err))
+			r.deps.Log.LogAttrs(ctx, slog.LevelWarn, "reconciliation failed, retrying", slog.Any("error", err))
 		}
 	}
 }

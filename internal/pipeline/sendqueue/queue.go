@@ -230,8 +230,8 @@ func (q *Queue[T, R]) lost(err error) {
 	}
 	q.deps.Told(Rejected)
 	if now := time.Now().Unix(); q.logged.Swap(now) != now { // once a second is enough
-		q.deps.Log.LogAttrs(context.Background(), slog.LevelError, "records are lost, Kafka rejects them",
-			slog.String("of", q.deps.What), slog.Any("error", err))
+		q.deps.Log.LogAttrs(context.Background(), slog.LevelError, "Kafka rejected records, records are lost",
+			slog.String("records", q.deps.What), slog.Any("error", err))
 	}
 }
 

@@ -71,7 +71,7 @@ func (a *attempt) upToDate(ctx context.Context, j *job) error {
 // read and built again.
 func (w *worker) startOver(ctx context.Context) {
 	w.deps.Log.LogAttrs(ctx, slog.LevelInfo,
-		"range is built again: something of it was erased while it could not be inserted",
+		"erasure changed a pending range, rebuilding it",
 		slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)))
 	w.deps.Source.Rewind(w.partition)
 }

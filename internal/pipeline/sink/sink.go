@@ -227,7 +227,7 @@ func (s *Sink) drain(ctx context.Context) {
 	}
 	late := s.await(workers, s.cfg.DrainBudget)
 	if late > 0 {
-		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "stopped before everything in hand was stored; it will be read again",
+		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "drain budget exceeded, unstored records will be read again",
 			slog.Int("partitions", late), slog.Duration("drain_budget", s.cfg.DrainBudget))
 	}
 }

@@ -237,7 +237,7 @@ func (s *Server) supervise(ctx context.Context, c *child) {
 		reason := c.lastWords()
 		_, log := epitaph(c.log.written())
 		s.note(reason, log)
-		s.cfg.Log.LogAttrs(ctx, slog.LevelError, DiedMessage+"; starting it again",
+		s.cfg.Log.LogAttrs(ctx, slog.LevelError, DiedMessage+", restarting it",
 			slog.String("reason", reason), slog.String("log", log), slog.Int("deaths", soon))
 		if !pause(ctx, min(backOff(soon), longestPause)) {
 			return
@@ -267,7 +267,7 @@ func (s *Server) again(ctx context.Context) *child {
 		c, err := s.start(ctx)
 		switch {
 		case err == nil:
-			s.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "embedded ClickHouse serves again")
+			s.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "embedded ClickHouse restarted")
 			return c
 		case ctx.Err() != nil:
 			return nil
@@ -275,7 +275,7 @@ func (s *Server) again(ctx context.Context) *child {
 			s.failed <- fmt.Errorf("the embedded ClickHouse died and could not be started again %d times: %w", failures, err)
 			return nil
 		}
-		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "embedded ClickHouse could not be started again; trying once more",
+		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "embedded ClickHouse restart failed, retrying",
 			slog.Any("error", err), slog.Int("failures", failures))
 		if !pause(ctx, backOff(failures+1)) {
 			return nil

@@ -118,7 +118,7 @@ func TestItIsStartedAgainOnTheSamePortsWhenItDies(t *testing.T) {
 			t.Errorf("after %d kills: Died() = %v", n, err)
 		}
 		kill(t, pid(t, dir))
-		eventually(t, "another child serves", func() bool { return strings.Count(log.String(), "serves again") > n })
+		eventually(t, "another child serves", func() bool { return strings.Count(log.String(), "ClickHouse restarted") > n })
 	}
 	if got := count(t, s.Addr()); got != 3 {
 		t.Errorf("after the kills the table has %d rows, want 3", got)

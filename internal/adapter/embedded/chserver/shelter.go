@@ -69,7 +69,7 @@ func (s *Server) takeShelter(ctx context.Context) (input, shelter, error) {
 			if err == nil {
 				return in, terminal, nil
 			}
-			s.cfg.Log.LogAttrs(ctx, slog.LevelDebug, "no terminal for the embedded ClickHouse; it stands behind a relay",
+			s.cfg.Log.LogAttrs(ctx, slog.LevelDebug, "no terminal for the embedded ClickHouse, using a relay process",
 				slog.Any("reason", err))
 		}
 	}
