@@ -147,7 +147,7 @@ func TestALineIsRejectedByItselfAndTheOthersAreImported(t *testing.T) {
 	}
 
 	// A finished import is not repeated, and says so.
-	if _, said, err = p.run(t, key, file); !strings.Contains(said, "was imported before") || err == nil ||
+	if _, said, err = p.run(t, key, file); !strings.Contains(said, "already imported") || err == nil ||
 		len(p.imported(t)) != 3 {
 		t.Errorf("again: the error is %v, and it says %s", err, said)
 	}
@@ -258,7 +258,7 @@ func TestAnImportSaysWhatIsWrong(t *testing.T) {
 		{[]string{good, "--format", "xml", file}, `unknown format "xml"`},
 		{[]string{good, writeFile(t, "a.csv", "titel\na\n")}, `unknown column "titel"`},
 		{[]string{good, writeFile(t, "b.csv", "")}, "reading the header: the file is empty"},
-		{[]string{good, "--state", "x", file, file}, "go with one file"},
+		{[]string{good, "--state", "x", file, file}, "require a single file"},
 	} {
 		_, _, err := p.run(t, tt.args...)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

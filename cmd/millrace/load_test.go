@@ -23,13 +23,13 @@ func TestLoadSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"no address", []string{"events", "--website=web_1", empty}, "--url is missing"},
+		{"no address", []string{"events", "--website=web_1", empty}, "--url is required"},
 		{
 			"no http address",
 			[]string{"events", "--url=127.0.0.1:8081", "--website=web_1", empty},
-			"--url: \"127.0.0.1:8081\" is no address",
+			"--url must be a URL such as http://127.0.0.1:8081, not \"127.0.0.1:8081\"",
 		},
-		{"no website", []string{"queries", "--url=http://127.0.0.1:1", empty}, "--website is missing"},
+		{"no website", []string{"queries", "--url=http://127.0.0.1:1", empty}, "--website is required"},
 		{"no rate", append([]string{"events", "--rate=0"}, good...), "the rate is 0 a second"},
 		{"no end", append([]string{"queries", "--duration=0s"}, good...), "the duration is 0s"},
 		{"an empty batch", append([]string{"events", "--batch=0"}, good...), "--batch is 0"},
@@ -48,7 +48,8 @@ func TestLoadSaysWhatIsWrongWithItsFlags(t *testing.T) {
 			"--seed is 9007199254740993",
 		},
 		{"another kind", append([]string{"queries", "--kind=odd"}, good...), "unknown kind of question \"odd\""},
-		{"no day", append([]string{"queries", "--until=yesterday"}, good...), "--until: \"yesterday\" is no day"},
+		{"no day", append([]string{"queries", "--until=yesterday"}, good...), "--until must be a day such as 2026-11-21, " +
+			"not \"yesterday\""},
 		{"no days", append([]string{"queries", "--days=0"}, good...), "questions are about 0 days"},
 	} {
 		_, _, err := millrace(t, append([]string{"load"}, c.args...)...)
@@ -107,7 +108,7 @@ func TestLoadTellsOfAHostThatDoesNotAnswer(t *testing.T) {
 	host.Close()
 	stdout, _, err := millrace(t, "load", "queries", "--url="+host.URL, "--website=web_1", "--duration=2s", "--rate=20",
 		"--data.dir="+t.TempDir())
-	if err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(stdout, `"none"`) {
+	if err == nil || !strings.Contains(err.Error(), "does not respond") || !strings.Contains(stdout, `"none"`) {
 		t.Errorf("%v\n%s", err, stdout)
 	}
 }
