@@ -123,7 +123,8 @@ func (w *TopicWatch) look(ctx context.Context) {
 	}
 	unchecked := w.withoutSettings(found)
 	if err == nil && len(unchecked) > 0 {
-		err = fmt.Errorf("brokers tell no settings of %s: the user needs DESCRIBE_CONFIGS", strings.Join(unchecked, ", "))
+		err = fmt.Errorf("the brokers do not report the settings of %s: the user needs DESCRIBE_CONFIGS",
+			strings.Join(unchecked, ", "))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
