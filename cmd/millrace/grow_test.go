@@ -43,7 +43,7 @@ func TestATopicGrowsAndNothingCountsTwice(t *testing.T) {
 	if len(moving) == 0 || len(moving) == 6 {
 		t.Fatalf("%d of 6 owners move: the test shows nothing", len(moving))
 	}
-	s.rejected(t, "topics grow --topic events.v1 --partitions 4", `has 4 partitions: a topic can only grow`)
+	s.rejected(t, "topics grow --topic events.v1 --partitions 4", `has 4 partitions; the new number must be larger`)
 	s.rejected(t, "topics grow --topic control.v1 --partitions 4", `--topic is "control.v1"; it must be one of events.v1`)
 	line := fmt.Sprintf("topics grow --topic events.v1 --partitions %d", grown)
 	s.must(t, line+" --dry-run", fmt.Sprintf(

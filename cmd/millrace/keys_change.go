@@ -249,7 +249,8 @@ second, or within 5 seconds (lookup.fresh) while Kafka is unavailable.`, "revoke
 
 func newKeysDelete() *cobra.Command {
 	return newKeysEnd("delete KEY-ID", "Delete an API key, revoked or not",
-		`Revokes an API key and removes it from all lists. The audit log keeps its record.`,
+		`Revokes an API key and removes it from all lists. The audit log keeps the record of
+the key.`,
 		"deleted", (*apikey.Service).Delete)
 }
 

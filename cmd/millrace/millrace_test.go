@@ -252,7 +252,7 @@ func TestTopicsAreCheckedAndCreated(t *testing.T) {
 	}
 	out, _, err := millrace(t, "topics", "check", brokers[0], "--kafka.replication=3")
 	if !errors.Is(err, kafka.ErrUnsafeTopics) ||
-		!strings.Contains(out, "breaks: events.v1 has 1 replicas, and kafka.replication says 3") ||
+		!strings.Contains(out, "breaks: events.v1 has 1 replicas, but kafka.replication is 3") ||
 		!strings.Contains(out, "kafka-reassign-partitions.sh") {
 		t.Errorf("of topics with one replica check prints %q and ends with %v", out, err)
 	}

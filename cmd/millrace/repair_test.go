@@ -42,7 +42,7 @@ func TestAReplayDoublesNothingOnceItsDaysAreRebuilt(t *testing.T) {
 		dry+`nothing was changed; 4 owner days would be listed as dirty\n$`)
 	s.Holds(t, 40, 40, 40, 40, 0)
 	s.must(t, "replay --topic events.v1 --offset 0 --partitions 0,1", dry+`done; 4 owner days are listed as dirty`)
-	s.rejected(t, "replay --topic events.v1 --offset 0 --partitions 0,1", `^every partition stands there already`)
+	s.rejected(t, "replay --topic events.v1 --offset 0 --partitions 0,1", `^every partition is already at this offset`)
 	s.Holds(t, 40, 40, 40, 40, 4)
 	committed, err := s.Offsets.Committed(t.Context(), s.Sink.Group, record.TopicEvents)
 	if err != nil {
@@ -58,7 +58,7 @@ func TestAReplayDoublesNothingOnceItsDaysAreRebuilt(t *testing.T) {
 	}
 
 	s.rejected(t, "rollups rebuild",
-		`partition [01] of events\.v1 is at offset 0, and records up to 19 were stored before: start the sinks`)
+		`partition [01] of events\.v1 is at offset 0, but records up to 19 were stored before: start the sinks`)
 	s.Store(t)
 	s.Holds(t, teststage.Merging, 40, 80, 80, 4)
 	s.must(t, "rollups dirty", `(?m)^web_0 +20\S+ +replay +0 +0 +0 +20\S+Z\n(.*\n){3}$`)
@@ -84,7 +84,7 @@ func TestAReplayOfATimeBeginsAtItsFirstRecord(t *testing.T) {
 	s.Store(t)
 	s.must(t, "replay --topic events.v1 --dry-run --from "+now.Add(-14*time.Minute).UTC().Format(time.RFC3339),
 		`(?m)^0 +10 +6 +4 +0 +1\nnothing`)
-	s.rejected(t, "replay --topic events.v1 --from 5m", `^every partition stands there already`)
+	s.rejected(t, "replay --topic events.v1 --from 5m", `^every partition is already at this offset`)
 }
 
 func TestRepairsAreRejectedWhileASinkIsThere(t *testing.T) {
@@ -165,7 +165,7 @@ func TestAPartitionGoesOnBehindWhatIsGone(t *testing.T) {
 	s.Produce(t, several(40)...)
 	s.Store(t)
 	s.Produce(t, sent{ID: "lost"}, sent{ID: "lost too"}, sent{ID: "kept"})
-	s.rejected(t, "replay --topic events.v1 --partitions 0 --offset 22", `^partition 0 of events\.v1 is at offset 20: going on at 22 would lose 2 offsets that were never stored; --skip does it all the same$`)
+	s.rejected(t, "replay --topic events.v1 --partitions 0 --offset 22", `^partition 0 of events\.v1 is at offset 20: continuing at 22 would lose 2 offsets that were never stored; use --skip to lose them$`)
 	s.must(t, "replay --topic events.v1 --partitions 0 --offset 22 --skip --dry-run",
 		`(?m)^0 +20 +22 +0 +2 +0\nnothing was changed`)
 	s.must(t, "replay --topic events.v1 --partitions 0 --offset 22 --skip", `(?m)^0 +20 +22 +0 +2 +0\ndone; 0 owner days`)
@@ -192,8 +192,8 @@ func TestAReplaySaysWhatIsWrong(t *testing.T) {
 		"--topic events.v1 --offset 6 --partitions 0":   `^partition 0 of events\.v1 ends at offset 5, before 6$`,
 		"--topic events.v1 --offset 1 --partitions 9":   `^topic events\.v1 has no partition 9, only 0 to 3$`,
 		"--topic events.v1 --offset 1 --partitions -1":  `^--partitions: -1 is not a partition$`,
-		"--topic events.backfill.v1 --offset 0":         `^every partition stands there already`,
-		"--topic events.v1 --offset 5 --partitions 0,1": `^every partition stands there already`,
+		"--topic events.backfill.v1 --offset 0":         `^every partition is already at this offset`,
+		"--topic events.v1 --offset 5 --partitions 0,1": `^every partition is already at this offset`,
 	} {
 		s.rejected(t, "replay "+line, want)
 	}

@@ -67,7 +67,7 @@ func TestPermissionsNeedAPrincipalAndAKnownFormat(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                           "--principal is required",
 		"--principal User:a --format yaml":           `--format must be kafka-acls or json, not "yaml"`,
-		"--principal User:a --topics x":              `there is no topic "x"; the topics are events.v1, `,
+		"--principal User:a --topics x":              `unknown topic "x"; the topics are events.v1, `,
 		"--principal User:a --group millrace":        `group prefix "millrace" includes millrace-sink`,
 		"--principal User:a --sink.group a-sink":     `group prefix "a-" includes a-sink`,
 		"--principal User:a --group millrace-sink-w": `group prefix "millrace-sink-w" includes millrace-sink-web`,

@@ -110,7 +110,7 @@ func deeds() map[string][]deed {
 			[]string{"DELETE FROM events WHERE _partition = 1 AND _offset = 3"},
 			func(d *verify.Day) { d.InBase, d.Missing, d.Rollups = 39, 1, 1 },
 			[]string{
-				"missing events.v1/1/3 web_1: neither a row nor a dead letter of it is there",
+				"missing events.v1/1/3 web_1: neither a row nor a dead letter exists for it",
 				"rollup /0/0 web_1: 9 events, 10 in the rollup of 15 minutes, 10 in that of a day",
 			},
 		}},
@@ -126,7 +126,7 @@ func deeds() map[string][]deed {
 				[]string{"INSERT INTO events (owner_id, event_date, received_at, _topic, _partition, _offset) VALUES ('web_9', " +
 					"'2020-01-01', now64(3), 'events.v1', 1, 1000)"},
 				unexpected,
-				[]string{"unexpected events.v1/1/1000 web_9: its partition ends before that offset"},
+				[]string{"unexpected events.v1/1/1000 web_9: its partition ends before this offset"},
 			},
 			{
 				"a partition that is not there",
@@ -139,21 +139,21 @@ func deeds() map[string][]deed {
 				"a row is copied to another name",
 				[]string{"INSERT INTO events SELECT * REPLACE ('other' AS name) FROM events WHERE _partition = 1 AND _offset = 3"},
 				unexpected,
-				[]string{"unexpected events.v1/1/3 web_1: the record there is another event"},
+				[]string{"unexpected events.v1/1/3 web_1: the record at this position is another event"},
 			},
 			{
 				"a row is copied to another day",
 				[]string{"INSERT INTO events SELECT * REPLACE (toDate('2020-01-01') AS event_date) FROM events WHERE _partition " +
 					"= 1 AND _offset = 5"},
 				unexpected,
-				[]string{"unexpected events.v1/1/5 web_1: the record there is another event"},
+				[]string{"unexpected events.v1/1/5 web_1: the record at this position is another event"},
 			},
 			{
 				"a row is copied to another event and place",
 				[]string{"INSERT INTO events SELECT * REPLACE (7 AS event_key, 0 AS _partition) FROM (SELECT * FROM events " +
 					"WHERE _partition = 1 AND _offset = 7)"},
 				unexpected,
-				[]string{"unexpected events.v1/0/7 web_1: the record there is another event"},
+				[]string{"unexpected events.v1/0/7 web_1: the record at this position is another event"},
 			},
 		},
 		"rollups are changed": {

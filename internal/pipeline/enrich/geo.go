@@ -193,7 +193,7 @@ func builtInCountries() *geoData {
 	return data
 }
 
-var errNoPlaces = errors.New("it knows no countries: neither country.iso_code nor country_code")
+var errNoPlaces = errors.New("the file has no countries: neither country.iso_code nor country_code")
 
 // readGeo opens a file and looks whether it has what it is opened for. It is read rather
 // than mapped: one that is written over in place would change under the lookups, or end the

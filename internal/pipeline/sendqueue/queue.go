@@ -184,7 +184,7 @@ func (q *Queue[T, R]) handOver() {
 // maxSpare is how many items the memory of a list may be for that is kept.
 const maxSpare = 4 << 10
 
-var errStopped = errors.New("nothing is taken any more")
+var errStopped = errors.New("the queue is closed")
 
 // Stop takes no more items, and returns when all are published that were added, or when ctx
 // ends. It is called once, after Run.

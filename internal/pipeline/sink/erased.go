@@ -31,7 +31,7 @@ type Tombstones interface {
 
 // errOutdated is the error of a range that may hold what was erased since it was
 // built.
-var errOutdated = errors.New("something was erased since the range was built")
+var errOutdated = errors.New("an erasure changed the range after it was built")
 
 // readTombstones has the range built with the tombstones of this moment.
 func (a *attempt) readTombstones(ctx context.Context, j *job) error {

@@ -108,7 +108,7 @@ func validate(cfg config.Sink) error {
 		errs = append(errs, errors.New("max_memory and connections must be positive"))
 	}
 	if cfg.InsertTimeout <= 0 || cfg.InsertTimeout >= cfg.Rebalance/2 {
-		errs = append(errs, fmt.Errorf("insert_timeout: %s is not below half of rebalance_timeout, %s",
+		errs = append(errs, fmt.Errorf("insert_timeout is %s; it must be below half of rebalance_timeout, %s",
 			cfg.InsertTimeout, cfg.Rebalance))
 	}
 	return errors.Join(errs...)

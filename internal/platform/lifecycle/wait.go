@@ -20,7 +20,7 @@ const (
 	tellAgain = time.Minute
 )
 
-var errNoResponse = errors.New("it has not answered yet")
+var errNoResponse = errors.New("no response yet")
 
 // Server is something that a daemon needs and does not run. Each function's error has
 // the reason; nil means that all is well.
