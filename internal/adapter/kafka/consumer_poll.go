@@ -78,7 +78,7 @@ func (c *Consumer) deliverBatch(
 	}
 	records, err := c.unpack.unpack(t.batch[batchHeaderSize:], h.codec())
 	if err != nil {
-		return 0, fmt.Errorf("unpacking the batch at %d: %w", h.first, err)
+		return 0, fmt.Errorf("decompressing the batch at %d: %w", h.first, err)
 	}
 	if t.from <= h.first { // else it was told of before
 		c.fetcher.tell(t, &h, len(records))

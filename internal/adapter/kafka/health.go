@@ -66,7 +66,7 @@ func NewHealth(cfg config.Kafka, log *slog.Logger, reg prometheus.Registerer) (*
 	}
 	client, err := kgo.NewClient(opts...)
 	if err != nil {
-		return nil, fmt.Errorf("making the Kafka client: %w", err)
+		return nil, fmt.Errorf("creating the Kafka client: %w", err)
 	}
 	h := &Health{cfg: cfg, log: log, client: client, admin: kadm.NewClient(client)}
 	reg.MustRegister(h)
@@ -114,11 +114,11 @@ func (h *Health) read(ctx context.Context) (*clusterHealth, error) {
 	}
 	seen, err := h.admin.Metadata(ctx, names...)
 	if err != nil {
-		return nil, fmt.Errorf("asking for metadata: %w", err)
+		return nil, fmt.Errorf("requesting metadata: %w", err)
 	}
 	configs, err := h.admin.DescribeTopicConfigs(ctx, names...)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the settings of topics: %w", err)
+		return nil, fmt.Errorf("requesting the settings of topics: %w", err)
 	}
 	cluster := &clusterHealth{brokers: len(seen.Brokers)}
 	for i, t := range Topics {

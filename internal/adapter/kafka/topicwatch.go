@@ -24,7 +24,7 @@ const namedAtOnce = 3
 
 // ErrUnsafeTopics is wrapped by what a TopicWatch returns while the settings of a topic
 // break what an acknowledgement promises.
-var ErrUnsafeTopics = errors.New("topics that may lose what was acknowledged")
+var ErrUnsafeTopics = errors.New("topics may lose acknowledged records")
 
 var (
 	defectDesc = prometheus.NewDesc("millrace_kafka_topic_defects",
@@ -143,7 +143,7 @@ func (w *TopicWatch) read(ctx context.Context) (map[string]FoundTopic, error) {
 	c := Cluster{Topics: map[string]FoundTopic{}}
 	err := withAdminClient(ctx, w.cfg, func(ctx context.Context, client *kgo.Client) error {
 		if err := c.readTopics(ctx, w.cfg, client); err != nil {
-			return fmt.Errorf("asking for topics: %w", err)
+			return fmt.Errorf("requesting topics: %w", err)
 		}
 		return c.readSettings(ctx, w.cfg, client)
 	}, kgo.RequestRetries(reachTries*len(w.cfg.Brokers)))

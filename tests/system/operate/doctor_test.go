@@ -58,7 +58,7 @@ var settingsIllnesses = []illness{
 	},
 	{
 		"fewer replicas than the settings say", settings("KAFKA_REPLICATION", "3"), "kafka.topics",
-		"has 1 replicas, and kafka.replication says 3", "reassign",
+		"has 1 replicas, but kafka.replication is 3", "reassign",
 	},
 	{"certificates that are none", func(t *testing.T, _ *site) map[string]string {
 		file := filepath.Join(t.TempDir(), "ca.pem")
@@ -123,7 +123,7 @@ var serverIllnesses = []illness{
 	}), "kafka.topics", "missing topics: ", "topics create"},
 	{
 		"a topic that keeps less than the window", topicSetting("retention.ms", "600000"), "kafka.topics",
-		"keeps records for 10m0s, and sink.window is 1h0m0s", "kafka-configs.sh",
+		"keeps records for 10m0s, but sink.window is 1h0m0s", "kafka-configs.sh",
 	},
 	{
 		"a topic that is compacted", topicSetting("cleanup.policy", "compact"), "kafka.topics",
@@ -131,7 +131,7 @@ var serverIllnesses = []illness{
 	},
 	{
 		"a topic that takes only small batches", topicSetting("max.message.bytes", "1000"), "kafka.topics",
-		"has max.message.bytes=1000, and needs 1048576", "kafka-configs.sh",
+		"has max.message.bytes=1000, but needs 1048576", "kafka-configs.sh",
 	},
 	{
 		"more replicas wanted in sync than there are", topicSetting("min.insync.replicas", "2"), "kafka.topics",

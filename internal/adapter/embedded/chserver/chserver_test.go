@@ -248,11 +248,11 @@ func TestAStartThatCannotWorkSaysWhy(t *testing.T) {
 		},
 		{
 			"reachable by others", func(c *chserver.Config) { c.Listen = "0.0.0.0:0" },
-			"MILLRACE_EMBEDDED_CLICKHOUSE_LISTEN: \"0.0.0.0:0\" is rejected",
+			"MILLRACE_EMBEDDED_CLICKHOUSE_LISTEN: \"0.0.0.0:0\" must be a loopback address",
 		},
 		{
 			"HTTP reachable by others", func(c *chserver.Config) { c.HTTPListen = ":0" },
-			"MILLRACE_EMBEDDED_CLICKHOUSE_HTTP_LISTEN: \":0\" is rejected",
+			"MILLRACE_EMBEDDED_CLICKHOUSE_HTTP_LISTEN: \":0\" must be a loopback address",
 		},
 		{
 			"no such binary", func(c *chserver.Config) { c.Binary = "/no/such/clickhouse" },

@@ -52,7 +52,7 @@ func (in input) close() error { return errors.Join(in.near.Close(), in.far.Close
 
 func openPipe() (in input, err error) {
 	if in.far, in.near, err = os.Pipe(); err != nil {
-		return in, fmt.Errorf("making a pipe: %w", err)
+		return in, fmt.Errorf("creating a pipe: %w", err)
 	}
 	return in, nil
 }
