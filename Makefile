@@ -53,7 +53,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
-run: build clickhouse ## Build everything and run it all in one process, data in ./data
+run: build clickhouse ## Build and run the whole product in one process, with its data in ./data
 	@exec bin/millrace standalone
 
 .PHONY: build
@@ -64,17 +64,17 @@ build: ## Build the daemons and the millrace command into bin/ (VERSION=v1.2.3 f
 	@go build $(BUILD_FLAGS) -o bin/ $(addprefix ./cmd/,$(COMMANDS))
 
 .PHONY: release
-release: clickhouse ## Make archives, images, chart, SBOM and checksums of VERSION in dist/ (PLATFORMS=…, IMAGES=…, GLIBC_BASE=…)
+release: clickhouse ## Build the archives, images, chart, SBOM and checksums of VERSION in dist/ (PLATFORMS=…, IMAGES=…, GLIBC_BASE=…)
 	@go run ./tools/release -version '$(VERSION)' $(if $(PLATFORMS),-platforms $(PLATFORMS)) $(if $(IMAGES),-images $(IMAGES)) $(if $(GLIBC_BASE),-glibc-base $(GLIBC_BASE))
 
 .PHONY: clickhouse
-clickhouse: ## Fetch the embedded ClickHouse, unless it is there
+clickhouse: ## Fetch the embedded ClickHouse if it is missing
 	@go run ./tools/clickhouse
 
 # At once: some wait for the network while others compile. First comes what all of them
 # would compile side by side, each for itself, on a new machine: the standard library.
 .PHONY: prepare
-prepare: ## Fetch, install and build all that checks and tests need, unless it is there
+prepare: ## Fetch, install and build what checks and tests need, if it is missing
 	@go list -export -deps ./tools/clickhouse ./tools/npm/fetch ./tools/services >/dev/null
 	@$(MAKE) --no-print-directory -j5 prepared
 
@@ -94,15 +94,15 @@ services: ## Start real Kafka, PostgreSQL and Redis on loopback until Ctrl-C
 	@go run ./tools/services
 
 .PHONY: test
-test: prepare ## Run every test whose inputs changed, also against real Kafka, PostgreSQL and Redis (ALL=1, ONLY=stage, PACKAGES=…,…, TIMES=…)
+test: prepare ## Run every test whose inputs changed, including those with real Kafka, PostgreSQL and Redis (ALL=1, ONLY=stage, PACKAGES=…,…, TIMES=…)
 	@go run ./tools/suite -gotestsum $(GOTESTSUM) $(if $(ALL),-all) -only '$(ONLY)' -packages '$(PACKAGES)' -times $(TIMES) -beside '$(BESIDE)'
 
 .PHONY: test-full
-test-full: prepare ## Run them all with the race detector, then at production's speed, with strict bounds, three times (ONLY=…, PACKAGES=…)
+test-full: prepare ## Run all tests with the race detector, then three times at production speed with strict bounds (ONLY=…, PACKAGES=…)
 	@go run ./tools/suite -gotestsum $(GOTESTSUM) -full -only '$(ONLY)' -packages '$(PACKAGES)'
 
 .PHONY: test-chart
-test-chart: prepare ## Render the Helm chart, check what it renders, and install, upgrade and remove it in a real API server
+test-chart: prepare ## Render and check the Helm chart, then install, upgrade and remove it in a real API server
 	@$(UNOPTIMIZED) go test -C tests/contract/chart -count=1 ./...
 
 .PHONY: test-short
@@ -115,29 +115,29 @@ test-fuzz: ## Run each fuzz target for FUZZ seconds (30)
 	@go run ./tools/fuzz -seconds $(FUZZ)
 
 .PHONY: fault
-fault: clickhouse ## Run SEEDS (50) of every fault, REAL_SEEDS (5) of them on real Kafka; writes docs/benchmarks/fault.md
+fault: clickhouse ## Run every fault with SEEDS (50) seeds, REAL_SEEDS (5) of them on real Kafka; writes docs/benchmarks/fault.md
 	@MILLRACE_TEST_SLACK=1 go test -count=1 -timeout 6h ./tests/fault -seeds $(SEEDS) -real-seeds $(REAL_SEEDS) -report $(CURDIR)/docs/benchmarks/fault.md
 
 .PHONY: oracle
 oracle: SEEDS := 100
-oracle: clickhouse ## Ask every query type of SEEDS (100) random sets of events, and compare with plain Go
+oracle: clickhouse ## Run every query type on SEEDS (100) random sets of events and compare the results with plain Go
 	@go test -count=1 -timeout 6h ./internal/analytics/analyticstest -run '^TestEveryTypeAgreesWithTheOracleOnRandomSets$$' -seeds $(SEEDS)
 
 .PHONY: soak
-soak: clickhouse ## Strike a pipeline under load with random faults for MINUTES (5); writes docs/benchmarks/soak.md
+soak: clickhouse ## Inject random faults into a pipeline under load for MINUTES (5); writes docs/benchmarks/soak.md
 	@MILLRACE_TEST_SLACK=1 go test -count=1 -v -timeout 24h ./tests/fault -run '^TestSoak$$' -soak $(MINUTES)m -soak-report $(CURDIR)/docs/benchmarks/soak.md
 
 .PHONY: soak-hostile
 soak-hostile: MINUTES := 10
-soak-hostile: clickhouse ## Send a sink with 512 MB what takes most memory for MINUTES (10); writes docs/benchmarks/soak-hostile.md
+soak-hostile: clickhouse ## Send the records that need the most memory to a sink with 512 MB for MINUTES (10); writes docs/benchmarks/soak-hostile.md
 	@MILLRACE_TEST_SLACK=1 go test -count=1 -v -timeout 24h ./tests/fault -run '^TestHostileSoak$$' -hostile $(MINUTES)m -soak-report $(CURDIR)/docs/benchmarks/soak-hostile.md
 
 .PHONY: bench
-bench: clickhouse ## Measure the paths against their limits; writes docs/benchmarks
+bench: clickhouse ## Measure each path against its limit; writes docs/benchmarks
 	@go run ./bench $(if $(DATA),-data $(DATA))
 
 .PHONY: bench-data
-bench-data: clickhouse ## Fill DATA (.cache/bench/data) with ROWS (100000000) of a year; goes on where it was stopped
+bench-data: clickhouse ## Fill DATA (.cache/bench/data) with ROWS (100000000) rows of one year; resumes after a stop
 	@go run ./bench -fill -data-rows $(ROWS) $(if $(DATA),-data $(DATA))
 
 .PHONY: fmt
@@ -160,15 +160,15 @@ lint: $(GOLANGCI) ## Run golangci-lint
 	@cd tests/contract/chart && $(UNOPTIMIZED) $(GOLANGCI) run ./...
 
 .PHONY: voice
-voice: $(VALE) ## Check the language of documents and of the product's texts (.vale)
+voice: $(VALE) ## Check the language of documents and product texts (.vale)
 	@go run ./tools/texts | go run ./tools/voice -vale $(VALE)
 
 .PHONY: voice-baseline
-voice-baseline: $(VALE) ## Lower the number of findings that make voice allows to what there is
+voice-baseline: $(VALE) ## Lower the findings that make voice allows to the current numbers
 	@go run ./tools/texts | go run ./tools/voice -vale $(VALE) -lower
 
 .PHONY: generate
-generate: ## Write the reference pages, the chart's README and schema, the AsyncAPI document, the types, dashboards, objectives, the tracker and the lists of dependencies
+generate: ## Generate reference pages, chart README and schema, AsyncAPI document, types, dashboards, objectives, tracker and dependency lists
 	@go run ./tools/enrichdata
 	@go run ./tools/docgen
 	@go run ./tools/topicgen
@@ -184,7 +184,7 @@ refresh: ## Fetch the latest lists of crawlers and countries from npm (docs/guid
 	@go test ./internal/pipeline/enrich -run TestWhichOfTheListsExamplesAreBots -update
 
 .PHONY: generate-check
-generate-check: generate-check-rest ## Fail if something generated is out of date
+generate-check: generate-check-rest ## Fail if a generated file is out of date
 	@go run ./tools/docgen -check
 	@go run ./tools/chartdoc -check
 	@go run ./tools/topicgen -check
@@ -198,26 +198,26 @@ generate-check-rest:
 	@go run ./tools/dashboards -check
 
 .PHONY: secrets
-secrets: ## Fail if a file holds something that looks like a secret
+secrets: ## Fail if a file contains a likely secret
 	@go run ./tools/secrets
 
 .PHONY: keep-tracker
-keep-tracker: ## Keep the built tracker for pages that name its version; part of every release
+keep-tracker: ## Add the built tracker to the versions that stay available; part of every release
 	@go run ./tools/tracker -keep
 
 .PHONY: archtest
-archtest: ## Check who imports whom
+archtest: ## Check the imports between packages
 	@go test -count=1 ./internal/archtest
 
 .PHONY: ci
 ci: BESIDE := $(MAKE) --no-print-directory checks
-ci: test ## Everything that must pass before a merge: the tests, and the checks while they wait
+ci: test ## Run everything that must pass before a merge: tests and checks
 
 .PHONY: checks
-checks: fmt-check lint voice generate-check-rest secrets ## What needs no test: format, linters, what is generated, secrets
+checks: fmt-check lint voice generate-check-rest secrets ## Run the checks: format, linters, language, generated files, secrets
 
 .PHONY: clean
-clean: ## Remove what was built here; ./data and the cache of the user stay
+clean: ## Remove build results; ./data and the user cache stay
 	@rm -rf bin dist .cache
 
 $(GOLANGCI):

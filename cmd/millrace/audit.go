@@ -38,10 +38,10 @@ func newAudit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "List who changed what, newest first",
-		Long: `Lists the changes of websites, keys, people and settings, newest first, those of
-every organization and those that belong to none. What concerns a person's own
-account, such as sign-ins and passwords, is in each organization that they belong to.
-Entries are never changed or removed, and hold no secret.`,
+		Long: `Lists the changes of websites, keys, people and settings, newest first. It covers
+every organization, and the changes that belong to no organization. Changes of a
+person's own account, such as sign-ins and passwords, are listed in each organization
+of that person. Entries are never changed or removed, and contain no secrets.`,
 		Example: `  millrace audit --organization org_01JD…
   millrace audit --action apikey.rotated --since 24h
   millrace audit --resource key_01JD… --json | jq .changes`,
@@ -51,15 +51,15 @@ Entries are never changed or removed, and hold no secret.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.filter.OrganizationID, "organization", "", "only changes in the organization with this `ID`")
-	flags.StringVar(&f.filter.ResourceType, "type", "", "only changes of this `KIND` of record, such as apikey")
-	flags.StringVar(&f.filter.ResourceID, "resource", "", "only changes of the record with this `ID`")
-	flags.StringVar(&f.filter.ActorID, "actor", "", "only changes by the person or key with this `ID`")
-	flags.StringVar(&f.filter.Action, "action", "", "only this `ACTION`, such as apikey.rotated")
+	flags.StringVar(&f.filter.OrganizationID, "organization", "", "only changes in this organization `ID`")
+	flags.StringVar(&f.filter.ResourceType, "type", "", "only changes of records of this `KIND`, such as apikey")
+	flags.StringVar(&f.filter.ResourceID, "resource", "", "only changes of this record `ID`")
+	flags.StringVar(&f.filter.ActorID, "actor", "", "only changes by this user or key `ID`")
+	flags.StringVar(&f.filter.Action, "action", "", "only changes with this `ACTION`, such as apikey.rotated")
 	flags.StringVar(&f.since, "since", "", "only changes since `WHEN`: 10m, 24h, or a time such as 2026-11-21T08:00:00Z")
 	flags.StringVar(&f.until, "until", "", "only changes before `WHEN`")
-	flags.IntVar(&f.limit, "limit", listedEntries, "list at most so `MANY`; 0 for all")
-	flags.BoolVar(&f.json, "json", false, "print a JSON object per entry")
+	flags.IntVar(&f.limit, "limit", listedEntries, "list at most this `NUMBER` of entries; 0 lists all")
+	flags.BoolVar(&f.json, "json", false, "print a JSON object for each entry")
 	return cmd
 }
 

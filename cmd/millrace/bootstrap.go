@@ -20,19 +20,18 @@ func newBootstrap() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "bootstrap",
-		Short: "Make the first organization, owner, website and key, once",
-		Long: `Makes what an empty installation needs before anybody can use it: an
-organization, its owner, a website, and an API key with every scope. It prints
-one NAME=value a line; the password and the key are shown only now, since the
-store keeps their hashes.
+		Short: "Create the first organization, owner, website and API key, once",
+		Long: `Creates the first records of an empty installation: an organization, its owner, a
+website, and an API key with every scope. It prints one NAME=value a line. The password
+and the key are shown only now, because the store keeps only their hashes.
 
-Where there is an organization already it changes nothing, prints nothing to its
-output, and ends well: a deployment can run it every time. With --json it prints
-one object instead, which is empty when nothing was changed.
+If an organization exists already, the command changes nothing, prints nothing to
+standard output and exits with 0, so a deployment can run it every time. With --json it
+prints one object instead, which is empty when nothing was changed.
 
-With --kubernetes-secret it prints no secret: it puts the same names and values
-into that Secret of its pod's namespace, which must be there and which the pod's
-account must be allowed to patch. When that fails nothing was made.`,
+With --kubernetes-secret it prints no secret. It writes the same names and values into
+that Secret of its pod's namespace. The Secret must exist, and the pod's service account
+must be allowed to patch it. If the write fails, nothing is created.`,
 		Example: `  millrace bootstrap --organization "Acme" --domain shop.example --email owner@shop.example > millrace.env
   millrace bootstrap --organization "Acme" --domain shop.example --email owner@shop.example --kubernetes-secret millrace-first`,
 		Args: cobra.NoArgs,
@@ -52,13 +51,15 @@ account must be allowed to patch. When that fails nothing was made.`,
 	flags := cmd.Flags()
 	flags.StringVar(&first.Organization, "organization", "", "`NAME` of the organization (required)")
 	flags.StringVar(&first.Domain, "domain", "", "`HOST` name of the website, such as shop.example (required)")
-	flags.StringVar(&first.Website, "website", "", "`NAME` of the website; its host name when left out")
+	flags.StringVar(&first.Website, "website", "", "`NAME` of the website (default: its host name)")
 	flags.StringVar(&first.AdminEmail, "email", "", "`ADDRESS` that the owner signs in with (required)")
 	flags.StringVar(&first.AdminName, "owner", "Owner", "`NAME` of the owner")
-	flags.StringVar(&to.secret, "kubernetes-secret", "", "put the account into the Secret `NAME` instead of printing it")
-	flags.StringVar(&to.api, "kubernetes-api", kubernetes.DefaultAPI, "`URL` of the API server, with --kubernetes-secret")
+	flags.StringVar(&to.secret, "kubernetes-secret", "", "write the values into the Secret `NAME` instead of printing "+
+		"them")
+	flags.StringVar(&to.api, "kubernetes-api", kubernetes.DefaultAPI, "`URL` of the Kubernetes API server, for "+
+		"--kubernetes-secret")
 	flags.StringVar(&to.account, "kubernetes-account", kubernetes.DefaultAccount,
-		"`FOLDER` of the pod's account, with --kubernetes-secret")
+		"`FOLDER` of the pod's service account, for --kubernetes-secret")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -75,14 +76,15 @@ func runBootstrap(
 	case err != nil:
 		return err
 	case !made:
-		fmt.Fprintln(cmd.ErrOrStderr(), "there is an organization already; nothing was changed")
+		fmt.Fprintln(cmd.ErrOrStderr(), "an organization exists already; nothing was changed")
 		if asJSON {
 			return printRecord(cmd, struct{}{})
 		}
 		return nil
 	case deliver != nil:
 		_, err := fmt.Fprintf(cmd.OutOrStdout(),
-			"made %s and its website %s; the owner's password and the key are in Secret %s\n", a.OrganizationID, a.WebsiteID,
+			"created %s and its website %s; the owner's password and the key are in the Secret %s\n",
+			a.OrganizationID, a.WebsiteID,
 			to.secret)
 		return err
 	case asJSON:

@@ -17,7 +17,7 @@ func newConfig() *cobra.Command {
 	}
 	cmd.AddCommand(&cobra.Command{
 		Use:   "check",
-		Short: "Check the settings and print ok, or every problem",
+		Short: "Check the settings; print ok or every problem",
 		Example: `  millrace config check --config.file millrace.yaml
   MILLRACE_LOG_LEVEL=loud millrace config check`,
 		Args: cobra.NoArgs,
@@ -30,7 +30,7 @@ func newConfig() *cobra.Command {
 		},
 	}, &cobra.Command{
 		Use:     "print",
-		Short:   "Print every setting with its value and where that came from; secrets stay hidden",
+		Short:   "Print every setting with its value and source; secrets are hidden",
 		Example: `  millrace config print --config.file millrace.yaml`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -45,7 +45,7 @@ func newConfig() *cobra.Command {
 		},
 	}, &cobra.Command{
 		Use:     "reference",
-		Short:   "List every setting with its names, default and meaning",
+		Short:   "List every setting with its key, environment variable, default and meaning",
 		Example: `  millrace config reference | grep -A2 kafka`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -26,10 +26,10 @@ func newDLQ() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dlq",
 		Short: "List, replay and park dead letters: records that could not be stored",
-		Long: `A record that the sink cannot store goes to the topic named after its own with
-` + deadletter.Suffix + ` behind it, whole, with the reason. Letters wait there for 30 days. A
-ClickHouse that is away, slow or full makes no dead letters. The reasons and
-their classes are
+		Long: `The sink writes a record that it cannot store to a dead-letter topic, which is named
+after the record's topic with the suffix ` + deadletter.Suffix + `. A letter holds the whole record and
+the reason, and is kept for 30 days. A ClickHouse server that is unavailable, slow or
+full causes no dead letters. The reasons and their classes are:
 
 ` + strings.TrimSuffix(reasons.String(), "\n"),
 	}
@@ -49,8 +49,8 @@ type dlqFlags struct {
 func (f *dlqFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.topics, "topic", nil,
-		"only letters of this `TOPIC`, such as "+record.TopicEvents+"; may be given more than once")
-	flags.StringVar(&f.reason, "reason", "", "only letters of this `REASON`")
+		"only letters of this `TOPIC`, such as "+record.TopicEvents+"; may be repeated")
+	flags.StringVar(&f.reason, "reason", "", "only letters with this `REASON`")
 	flags.StringVar(&f.class, "class", "", "only letters of this `CLASS`")
 	flags.StringVar(&f.website, "website", "", "only letters of this website `ID`")
 	flags.StringVar(&f.organization, "organization", "", "only letters of this organization `ID`")
@@ -102,7 +102,8 @@ func (f *dlqFlags) filter(now time.Time) (deadletter.Filter, error) {
 func parsePosition(text string) (record.Position, error) {
 	at, err := deadletter.ParsePosition(text)
 	if err == nil && !slices.Contains(letterTopics(), strings.TrimSuffix(at.Topic, deadletter.Suffix)) {
-		err = fmt.Errorf("%q: the topics with dead letters are those of %s", text, strings.Join(letterTopics(), ", "))
+		err = fmt.Errorf("%q: the topic must be one of %s, or its dead-letter topic", text, strings.Join(letterTopics(), ", "+
+			""))
 	}
 	if err == nil && !strings.HasSuffix(at.Topic, deadletter.Suffix) {
 		at.Topic += deadletter.Suffix
@@ -133,21 +134,20 @@ func newDLQReplay() *cobra.Command {
 	var f dlqFlags
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "Send dead letters to their topics again",
-		Long: `Sends the selected letters to the topics that they came from, with the key, the
-value and the headers that they had, so that the events keep their ids and their
-times of receipt. Values are never changed: repair first what refused them.
+		Short: "Send dead letters to their original topics again",
+		Long: `Sends the selected letters to the topics they came from, with their original key, value
+and headers, so that the events keep their ids and receive times. Replay never changes a
+value: repair the cause of the rejection first.
 
-A letter is sent once: what was sent is remembered, also when the command is
-killed, and left alone by the next replay unless --again is given. A letter that
-was sent 3 times is parked instead. A letter of reason headers would come
-straight back, so it needs --force. When a letter cannot be understood, nothing is
-sent.
+Each letter is sent once. Millrace records what was sent, even when the command is
+killed, and the next replay skips it unless --again is given. A letter that was sent 3
+times is parked instead. A letter with the reason headers would be rejected again, so it
+needs --force. If any letter cannot be decoded, nothing is sent.
 
-Replayed events are not looked for in the window of recent ids, for they may have
-been there as dead letters; the table's key keeps an event that was stored before
-from being counted twice, and its day may be listed as one to be answered from the
-base table.`,
+The sink does not check replayed events against its deduplication window, because the
+window may already hold their ids as dead letters. The sort key of the table still keeps
+an event that was stored before from being counted twice. The day of such an event may be
+listed as dirty; queries then read that day from the base table.`,
 		Example: `  millrace dlq replay --reason refused --dry-run
   millrace dlq replay --reason refused --website web_01JD… --since 24h
   millrace dlq replay --position events.v1.dlq/3/1041 --again`,
@@ -165,7 +165,7 @@ base table.`,
 	f.addWork(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.again, "again", false, "also send letters that were sent or parked before")
-	flags.BoolVar(&f.force, "force", false, "also send letters that would come straight back")
+	flags.BoolVar(&f.force, "force", false, "also send letters that are likely to be rejected again")
 	return cmd
 }
 
@@ -173,10 +173,10 @@ func newDLQPark() *cobra.Command {
 	var f dlqFlags
 	cmd := &cobra.Command{
 		Use:   "park",
-		Short: "Put dead letters aside, so that no replay sends them",
-		Long: `Puts the selected letters aside: "dlq ls" lists them only with --parked, and "dlq
-replay" sends them only with --again. They stay in their topic for as long as it
-keeps them.`,
+		Short: "Park dead letters, so that no replay sends them",
+		Long: `Marks the selected letters as parked: "dlq ls" lists them only with --parked, and "dlq
+replay" sends them only with --again. They stay in their topic until its retention
+removes them.`,
 		Example: `  millrace dlq park --reason value --until 2026-11-21T08:00:00Z
   millrace dlq park --position events.v1.dlq/3/1041`,
 		Args: cobra.NoArgs,
@@ -195,7 +195,7 @@ keeps them.`,
 
 func (f *dlqFlags) addWork(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.position, "position", "", "only the letter at this `POSITION`, as \"dlq ls\" prints it")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print what would be done, and do nothing")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "print what would be done, without doing it")
 }
 
 // work runs a command that changes something, and prints what it did.
@@ -231,23 +231,23 @@ var outcomeHelp = []struct {
 }{
 	{deadletter.OutcomeSent, "sent again"},
 	{deadletter.OutcomeParked, "parked"},
-	{deadletter.OutcomeAlready, "left alone, done before"},
-	{deadletter.OutcomeNeedsForce, "left alone, would come back: --force sends them"},
+	{deadletter.OutcomeAlready, "skipped, handled before"},
+	{deadletter.OutcomeNeedsForce, "skipped, likely to be rejected again: --force sends them"},
 	{
 		deadletter.OutcomeTooLarge,
-		"left alone, cut or too large to be sent: the record is in its own topic, while that keeps it",
+		"skipped, truncated or too large to send: the record is in its own topic until retention removes it",
 	},
-	{deadletter.OutcomeElsewhere, "left alone, another replay is sending them"},
-	{deadletter.OutcomeUnsure, "left alone, a replay that ended long ago may have sent them: --again sends them"},
+	{deadletter.OutcomeElsewhere, "skipped, another replay is sending them"},
+	{deadletter.OutcomeUnsure, "skipped, an earlier replay may have sent them: --again sends them"},
 }
 
 func printOutcomes(out io.Writer, count map[deadletter.Outcome]int, dryRun bool) {
 	would := ""
 	if dryRun {
-		would = " (dry run: nothing was done)"
+		would = " (dry run: nothing was changed)"
 	}
 	if len(count) == 0 {
-		fmt.Fprintln(out, "no letters are selected")
+		fmt.Fprintln(out, "no letters selected")
 	}
 	for _, o := range outcomeHelp {
 		if n := count[o.what]; n > 0 {

@@ -28,9 +28,10 @@ func newDLQList() *cobra.Command {
 	var f dlqFlags
 	cmd := &cobra.Command{
 		Use:   "ls",
-		Short: "List dead letters, with a summary per reason",
-		Long: `Lists the letters that wait, oldest first within a partition, and counts all that
-are selected per reason. A letter that stands in its topic twice is listed once.`,
+		Short: "List dead letters, with a summary by reason",
+		Long: `Lists the letters that were neither sent again nor parked, oldest first within a
+partition, and counts the selected letters by reason. A letter that is in its topic twice
+is listed once.`,
 		Example: `  millrace dlq ls
   millrace dlq ls --reason refused --website web_01JD… --since 24h
   millrace dlq ls --parked
@@ -58,9 +59,9 @@ are selected per reason. A letter that stands in its topic twice is listed once.
 	}
 	f.add(cmd)
 	flags := cmd.Flags()
-	flags.IntVar(&f.limit, "limit", listedLetters, "list at most so `MANY`; 0 for all")
-	flags.BoolVar(&f.json, "json", false, "print a JSON object per letter, and no summary")
-	flags.BoolVar(&f.parked, "parked", false, "list the letters that were parked instead")
+	flags.IntVar(&f.limit, "limit", listedLetters, "list at most this `NUMBER` of letters; 0 lists all")
+	flags.BoolVar(&f.json, "json", false, "print a JSON object for each letter, without the summary")
+	flags.BoolVar(&f.parked, "parked", false, "list the parked letters instead")
 	flags.BoolVar(&f.all, "all", false, "also list the letters that were sent again or parked")
 	return cmd
 }
@@ -123,7 +124,7 @@ func (p *letterList) finish() error {
 		return nil
 	}
 	const told = 5
-	return fmt.Errorf("%d letters are not understood:\n%s", len(p.bad), strings.Join(p.bad[:min(told, len(p.bad))], "\n"))
+	return fmt.Errorf("%d letters cannot be decoded:\n%s", len(p.bad), strings.Join(p.bad[:min(told, len(p.bad))], "\n"))
 }
 
 // jsonLetter is a letter as --json prints it.
@@ -154,9 +155,9 @@ func letterJSON(l *deadletter.Letter, state deadletter.State) jsonLetter {
 func newDLQShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show POSITION",
-		Short: "Show a dead letter whole: reason, history, headers and value",
-		Long: `Shows the letter at a position, as "dlq ls" prints it. Bytes that are no readable
-text are shown in hexadecimal. The value may hold personal data.`,
+		Short: "Show a dead letter in full: reason, history, headers and value",
+		Long: `Shows the letter at a position, as "dlq ls" prints it. Bytes that are not readable text
+are shown in hexadecimal. The value may contain personal data.`,
 		Example: `  millrace dlq show events.v1.dlq/3/1041`,
 		Args:    cobra.ExactArgs(1),
 		RunE: withSettings(func(cmd *cobra.Command, args []string, s config.Settings) error {
@@ -190,7 +191,7 @@ func showLetter(out io.Writer, l *deadletter.Letter, state deadletter.State) err
 		fmt.Fprintf(w, "%s\t%s\n", row[0], printable(row[1]))
 	}
 	if l.Cut != "" {
-		fmt.Fprintf(w, "cut, it was\t%s\n", printable(l.Cut))
+		fmt.Fprintf(w, "truncated from\t%s\n", printable(l.Cut))
 	}
 	for i, earlier := range l.Trace {
 		fmt.Fprintf(w, "letter %d\t%s\n", i+1, printable(earlier))

@@ -100,11 +100,11 @@ func TestDeadLettersAreListedShownReplayedAndParked(t *testing.T) {
 	}
 
 	wantMatch(t, "a dry run", mustMillrace(t, "dlq", "replay", brokers, "--reason", "value", "--dry-run"),
-		`(?m)^\S+  sent  value from events\.v1/2/40, hops 0\n1 sent again \(dry run: nothing was done\)\n$`)
+		`(?m)^\S+  sent  value from events\.v1/2/40, hops 0\n1 sent again \(dry run: nothing was changed\)\n$`)
 	wantMatch(t, "replay", mustMillrace(t, "dlq", "replay", brokers, "--topic", "events.v1"),
-		`needs force  headers from events\.v1/2/42(.|\n)*2 sent again\n1 left alone, would come back: --force sends them\n$`)
+		`needs force  headers from events\.v1/2/42(.|\n)*2 sent again\n1 skipped, likely to be rejected again: --force sends them\n$`)
 	wantMatch(t, "replay", mustMillrace(t, "dlq", "replay", brokers, "--position", position),
-		`^1 left alone, done before\n$`)
+		`^1 skipped, handled before\n$`)
 	wantMatch(t, "replay --again",
 		mustMillrace(t, "dlq", "replay", brokers, "--position", position, "--again"), `^1 sent again\n$`)
 	wantMatch(t, "park", mustMillrace(t, "dlq", "park", brokers, "--reason", "headers"),
@@ -144,9 +144,9 @@ func TestDeadLetterCommandsSayWhatIsWrong(t *testing.T) {
 		"ls --topic events":                   `--topic: "events" has no dead letters; the topics that have are events.v1,`,
 		"ls --reason novel":                   `unknown reason "novel"; the reasons are headers, value, time,`,
 		"ls --class novel":                    `unknown class "novel"; the classes are undecodable,`,
-		"ls --until soon":                     `--until: "soon" is neither`,
+		"ls --until soon":                     `--until must be a duration such as 10m or a time`,
 		"show here":                           `"here" is not a position such as events.v1.dlq/3/1041`,
-		"show elsewhere/1/1":                  `the topics with dead letters are those of events.v1,`,
+		"show elsewhere/1/1":                  `the topic must be one of events.v1,`,
 		"show events.v1.dlq/1/1041":           `there is no record events.v1.dlq/1/1041`,
 		"replay --position events.v1.dlq/0/0": `there is no record events.v1.dlq/0/0`,
 	} {

@@ -26,16 +26,17 @@ func newDoctor() *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is wrong with an installation, and what to do about it",
-		Long: `Looks at the settings and at everything they name, as the daemons would meet it:
-files and certificates, folders, listen addresses, public addresses and proxies,
-Kafka's brokers, topics and permissions, ClickHouse's tables, rights, disks and
-guarantees, the metadata store's schema and rights, Redis, and every server's
-clock. It changes nothing, and ends within a quarter of a minute whatever is away.
+		Short: "Check an installation's setup, and report problems with their fixes",
+		Long: `Checks the settings and every server, file and address that they name, as the daemons
+would use them: files and certificates, folders, listen addresses, public addresses and
+proxies; the brokers, topics and permissions of Kafka; the tables, grants, disks and
+guarantees of ClickHouse; the schema and grants of the metadata store; Redis; and the
+clock of every server. It changes nothing, and ends within 15 seconds even if servers are
+unavailable.
 
-Run it with the settings of the daemons, where they run. Each finding says what
-is wrong, why it matters and what to do. It ends with 0 when nothing fails, with 1
-when something does.`,
+Run it with the daemons' settings, on the machine where they run. Each finding states the
+problem, why it matters and how to fix it. It exits with 0 when no check fails, and with
+1 when a check fails.`,
 		Example: `  millrace doctor
   millrace doctor --config.file millrace.yaml --role sink
   millrace doctor --all
@@ -47,15 +48,15 @@ when something does.`,
 				return err
 			}
 			if report.Worst() == doctor.Fail {
-				return errors.New("something is wrong, see above")
+				return errors.New("some checks failed, see above")
 			}
 			return nil
 		},
 	}
 	flags := cmd.Flags()
 	flags.Var(&f.roles, "role",
-		"only what this `DAEMON` needs: ingest-edge, sink or query; may be given more than once")
-	flags.BoolVar(&f.all, "all", false, "also tell what is in order")
+		"check only what this `DAEMON` needs: ingest-edge, sink or query; may be repeated")
+	flags.BoolVar(&f.all, "all", false, "also print the checks that passed")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object with all findings")
 	return cmd
 }
@@ -67,7 +68,7 @@ type rolesFlag []doctor.Role
 func (r *rolesFlag) Set(text string) error {
 	for name := range strings.SplitSeq(text, ",") {
 		if !slices.Contains(doctor.Roles, doctor.Role(name)) {
-			return fmt.Errorf("%q is no daemon; they are ingest-edge, sink and query", name)
+			return fmt.Errorf("%q must be ingest-edge, sink or query", name)
 		}
 		*r = append(*r, doctor.Role(name))
 	}
@@ -108,7 +109,8 @@ func unusable(err error) *doctor.Report {
 	for line := range strings.Lines(err.Error()) {
 		r.Findings = append(r.Findings, doctor.Finding{
 			Check: "settings", Level: doctor.Fail, What: strings.TrimSpace(line),
-			Why: "no daemon starts with such settings", Do: `correct it; "millrace config reference" explains every setting`,
+			Why: "no daemon starts with these settings",
+			Do:  `correct the setting; "millrace config reference" explains all of them`,
 		})
 	}
 	return r
@@ -133,7 +135,7 @@ func (f *doctorFlags) print(out io.Writer, r *doctor.Report) error {
 			fmt.Fprintf(out, "      why: %s\n      do:  %s\n", finding.Why, finding.Do)
 		}
 	}
-	_, err := fmt.Fprintf(out, "%d in order, %d warnings, %d failures\n",
+	_, err := fmt.Fprintf(out, "%d passed, %d warnings, %d failures\n",
 		counts[doctor.OK], counts[doctor.Warn], counts[doctor.Fail])
 	return err
 }

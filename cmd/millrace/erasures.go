@@ -14,7 +14,7 @@ import (
 func newErasures() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "erasures",
-		Short: "Carry erasures out once more, after ClickHouse was restored",
+		Short: "Repeat erasures after ClickHouse was restored",
 	}
 	cmd.AddCommand(newErasuresRepeat())
 	return cmd
@@ -23,14 +23,14 @@ func newErasures() *cobra.Command {
 func newErasuresRepeat() *cobra.Command {
 	return &cobra.Command{
 		Use:   "repeat",
-		Short: "Erase again what was erased before, with the sinks stopped",
-		Long: `Writes the tombstones of every erasure that the metadata store knows into
-ClickHouse again, and deletes what they cover. A backup of ClickHouse, and the
-topics too, hold what was erased after them: run this after ClickHouse was
-restored or built anew, before the sinks start, and they store nothing of it.
+		Short: "Repeat every erasure, with the sinks stopped",
+		Long: `Writes the tombstones of every erasure in the metadata store to ClickHouse again, and
+deletes the rows that they cover. A backup of ClickHouse, and the topics, still contain
+data that was erased later. Run this command after ClickHouse was restored or recreated
+and before the sinks start; the sinks then store none of the erased data.
 
-Days of rollups that differ by it are listed as dirty. It may be run at any time
-and as often as one likes.`,
+Days of rollups that change are listed as dirty. You can run it at any time and repeat
+it.`,
 		Example: `  millrace erasures repeat --store.url postgres://millrace@db/millrace --clickhouse.addr ch-1:9000`,
 		Args:    cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) (err error) {
@@ -50,10 +50,10 @@ and as often as one likes.`,
 					return err
 				}
 				if err := eraser.Delete(cmd.Context(), e.Tombstones()); err != nil {
-					return fmt.Errorf("deleting what erasure %s covers: %w", e.ID, err)
+					return fmt.Errorf("deleting the rows of erasure %s: %w", e.ID, err)
 				}
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d erasures were carried out again\n", len(all))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d erasures repeated\n", len(all))
 			return err
 		}),
 	}

@@ -49,22 +49,22 @@ func TestWhatABackupBroughtBackIsErasedAgain(t *testing.T) {
 			}
 		}
 	}
-	s.must(t, repeat, `^0 erasures were carried out again\n$`)
+	s.must(t, repeat, `^0 erasures repeated\n$`)
 	s.Produce(t, several(20)...)
 	s.Store(t)
 	s.Run(t, statements[0])
 	erased(t, flag, "web_1")
-	s.must(t, repeat, `^1 erasures were carried out again\n$`)
+	s.must(t, repeat, `^1 erasures repeated\n$`)
 	holds("after the erasure", 10, 0)
 
 	s.dropped(t)
 	s.onDefault(t, statements[1])
 	holds("from the backup", 10, 10)
-	s.must(t, repeat, `^1 erasures were carried out again\n$`)
+	s.must(t, repeat, `^1 erasures repeated\n$`)
 	holds("erased again", 10, 0)
 	s.must(t, "replay --all-topics --from 1h", `events\.v1`)
 	s.storedAgain(t)
 	holds("after a replay", 10, 0)
-	s.must(t, repeat, `^1 erasures were carried out again\n$`)
+	s.must(t, repeat, `^1 erasures repeated\n$`)
 	holds("once more", 10, 0)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
-// interruptedCode is what a command ends with that was stopped before it was done: what a
+// interruptedCode is what a command ends with that was interrupted: what a
 // shell says of one that Ctrl-C has ended.
 const interruptedCode = 130
 
@@ -23,7 +23,7 @@ func ended(err error, stopped bool, stderr io.Writer) int {
 	}
 	text, code := said(err), 1
 	if stopped && errors.Is(err, context.Canceled) {
-		text, code = "stopped before it was done: "+text, interruptedCode
+		text, code = "interrupted: "+text, interruptedCode
 	}
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {

@@ -11,7 +11,7 @@ import (
 func TestACommandThatWasStoppedIsNotTakenForDone(t *testing.T) {
 	t.Parallel()
 	canceled := fmt.Errorf("reading events.v1: %w", context.Canceled)
-	const stopped = "millrace: stopped before it was done: reading events.v1: context canceled"
+	const stopped = "millrace: interrupted: reading events.v1: context canceled"
 	for name, tc := range map[string]struct {
 		err     error
 		stopped bool

@@ -43,14 +43,14 @@ func TestATopicGrowsAndNothingCountsTwice(t *testing.T) {
 	if len(moving) == 0 || len(moving) == 6 {
 		t.Fatalf("%d of 6 owners move: the test shows nothing", len(moving))
 	}
-	s.rejected(t, "topics grow --topic events.v1 --partitions 4", `has 4 partitions: a topic can only grow`)
-	s.rejected(t, "topics grow --topic control.v1 --partitions 4", `is not a topic that sinks store`)
+	s.rejected(t, "topics grow --topic events.v1 --partitions 4", `has 4 partitions; the new number must be larger`)
+	s.rejected(t, "topics grow --topic control.v1 --partitions 4", `--topic is "control.v1"; it must be one of events.v1`)
 	line := fmt.Sprintf("topics grow --topic events.v1 --partitions %d", grown)
 	s.must(t, line+" --dry-run", fmt.Sprintf(
-		`^nothing was changed; events\.v1 would grow from 4 to %d partitions, and %d days of owners be listed`, grown,
+		`^nothing was changed; events\.v1 would grow from 4 to %d partitions, and %d owner days would be listed`, grown,
 		len(moving)))
 	s.Holds(t, 18, 18, 18, 18, 0)
-	s.must(t, line, fmt.Sprintf(`^events\.v1 has %d partitions now, 4 before; %d days of owners are listed as dirty\n`,
+	s.must(t, line, fmt.Sprintf(`^events\.v1 now has %d partitions instead of 4; %d owner days are listed as dirty\n`,
 		grown, len(moving)))
 	s.Reconnect(t)
 	s.Produce(t, s.resent(grown)...)
@@ -63,7 +63,7 @@ func TestATopicGrowsAndNothingCountsTwice(t *testing.T) {
 WHERE owner_id NOT IN (SELECT owner_id FROM rollup_dirty FINAL WHERE cleared = 0))`)); diff != "" {
 		t.Errorf("owners whose rollups are wrong and used (-want +got):\n%s", diff)
 	}
-	s.must(t, "rollups rebuild", fmt.Sprintf(`all %d dirty days are rebuilt`, len(moving)))
+	s.must(t, "rollups rebuild", fmt.Sprintf(`all %d dirty days were rebuilt`, len(moving)))
 	s.Holds(t, teststage.Merging, 24, 24, 24, 0)
 	s.Produce(t, s.resent(grown)...) // the windows of the new partitions know them
 	s.Store(t)

@@ -21,10 +21,10 @@ const healthWait = 2 * time.Second
 func newHealth() *cobra.Command {
 	return &cobra.Command{
 		Use:   "health",
-		Short: "Ask the daemon beside this command whether it is ready",
-		Long: `Asks the daemon at --admin.listen on this machine, and ends with 0 when it is
-ready, else with 1 and what it waits for. It is for the health checks of containers,
-whose image has nothing else to ask with.`,
+		Short: "Check whether the daemon on this machine is ready",
+		Long: `Requests /readyz of the daemon at --admin.listen on this machine. It exits with 0 when
+the daemon is ready, and otherwise with 1 and the reason. It serves as the health check
+of containers, whose images contain no other HTTP client.`,
 		Example: `  millrace health
   millrace health --admin.listen 127.0.0.1:9465`,
 		Args: cobra.NoArgs,
@@ -49,16 +49,16 @@ func askReady(ctx context.Context, addr string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		"http://"+net.JoinHostPort(host, port)+"/readyz", http.NoBody)
 	if err != nil {
-		return fmt.Errorf("asking %s: %w", addr, err)
+		return fmt.Errorf("requesting /readyz of %s: %w", addr, err)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("asking %s: %w", addr, err)
+		return fmt.Errorf("requesting /readyz of %s: %w", addr, err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, 1024))
 	if err != nil {
-		return fmt.Errorf("asking %s: %w", addr, err)
+		return fmt.Errorf("requesting /readyz of %s: %w", addr, err)
 	}
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("not ready: %s", strings.TrimSpace(string(text)))

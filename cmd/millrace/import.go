@@ -40,23 +40,24 @@ func newImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE…",
 		Short: "Import files of events into the backfill topic",
-		Long: `Imports events from files, in the shape of POST /track: NDJSON, one event a line, or
-CSV, one event a row, with a header of the event's fields. Files may be compressed
-with gzip or zstd; - is standard input, which is copied to a temporary file first.
-Each event is checked as POST /track checks it, for an API key with the scope
-track:events, and goes to events.backfill.v1 whatever its age, so that history does
-not slow live events.
+		Long: `Imports events from files. The events have the fields of POST /track, as NDJSON with one
+event a line, or as CSV with one event a row and a header of field names. Files may be
+compressed with gzip or zstd. The name - means standard input, which is copied to a
+temporary file first. The command checks each event as POST /track does, for an API key
+with the scope track:events. All events go to events.backfill.v1 whatever their age, so
+history does not slow down live events.
 
-In CSV, single properties have columns such as properties.plan, or one column
-properties holds a JSON object. An empty cell is an absent field; in a column of a
-property, numbers, true and false are themselves and all else is text.
+In CSV, a property has a column of its own such as properties.plan, or the column
+properties holds a JSON object with all of them. An empty cell means that the field is
+absent. In the column of a property, numbers, true and false keep their type, and other
+values are text.
 
-How far an import has come stands in FILE` + stateSuffix + `; the same command goes on
-there after a stop or a crash, and nothing is stored twice. Events without an
-eventId get one made of the file's content and the line; those without a timestamp
-are dated as the file is. What is rejected is listed in FILE` + rejectionsSuffix + `, with
-line, field and rule, and makes the command fail in the end; the other lines are
-imported all the same.
+The progress is kept in FILE` + stateSuffix + `. After a stop or a crash the same command
+continues from there, and no event is stored twice. Events without an eventId get an id
+that is computed from the file's content and the line. Events without a timestamp get the
+modification time of the file. Rejected lines are listed in FILE` + rejectionsSuffix + ` with
+line, field and rule. The other lines are still imported, and the command fails at the
+end.
 
 Files whose events are sorted by month are stored faster.`,
 		Example: `  MILLRACE_API_KEY=mlr_… millrace import --website web_01JD… 2024.ndjson.gz
@@ -67,18 +68,18 @@ Files whose events are sorted by month are stored faster.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.key, "key", "",
-		"API `KEY` with the scope track:events; better given in "+config.KeyEnv+", where others do not see it")
-	flags.StringVar(&f.website, "website", "", "website `ID` or client id of events that name none")
-	flags.StringVar(&f.format, "format", "", "`FORMAT` of the files, ndjson or csv; the names say it when left out")
-	flags.StringVar(&f.state, "state", "", "`FILE` for the state of the import instead of the one beside the events")
-	flags.StringVar(&f.rejections, "errors", "", "`FILE` for what is rejected instead of the one beside the events")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "check every line, print what would be rejected, and send nothing")
+		"API `KEY` with the scope track:events; prefer "+config.KeyEnv+", which other users cannot see")
+	flags.StringVar(&f.website, "website", "", "website `ID` or client id for events without a website")
+	flags.StringVar(&f.format, "format", "", "`FORMAT` of the files, ndjson or csv (default: by file name)")
+	flags.StringVar(&f.state, "state", "", "`FILE` for the progress of the import (default: beside the events)")
+	flags.StringVar(&f.rejections, "errors", "", "`FILE` for rejected lines (default: beside the events)")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "check every line and print the rejected ones, without sending any")
 	return cmd
 }
 
 func (f *importFlags) run(cmd *cobra.Command, files []string, s config.Settings, db *store.Store) (err error) {
 	if len(files) > 1 && (f.state != "" || f.rejections != "") {
-		return errors.New("--state and --errors go with one file")
+		return errors.New("--state and --errors require a single file")
 	}
 	if f.key == "" {
 		f.key = os.Getenv(config.KeyEnv)
@@ -242,11 +243,11 @@ func (m *meter) end(p importer.Progress, opts importer.Options) {
 	m.print(p, false)
 	switch {
 	case p.Done && p.Sent == 0 && p.Accepted > 0 && !opts.DryRun:
-		fmt.Fprintf(m.out, "%s: was imported before; delete %s to import it again\n", m.name, opts.Checkpoint)
+		fmt.Fprintf(m.out, "%s: already imported; delete %s to import it again\n", m.name, opts.Checkpoint)
 	case !p.Done && p.Lines > 0 && !opts.DryRun:
-		fmt.Fprintf(m.out, "%s: stopped behind line %d; the same command goes on there\n", m.name, p.Lines)
+		fmt.Fprintf(m.out, "%s: stopped after line %d; run the same command to continue\n", m.name, p.Lines)
 	}
 	if p.Rejected > 0 && !opts.DryRun {
-		fmt.Fprintf(m.out, "%s: what was rejected stands in %s\n", m.name, opts.Rejections)
+		fmt.Fprintf(m.out, "%s: rejected lines are in %s\n", m.name, opts.Rejections)
 	}
 }

@@ -147,7 +147,7 @@ func TestALineIsRejectedByItselfAndTheOthersAreImported(t *testing.T) {
 	}
 
 	// A finished import is not repeated, and says so.
-	if _, said, err = p.run(t, key, file); !strings.Contains(said, "was imported before") || err == nil ||
+	if _, said, err = p.run(t, key, file); !strings.Contains(said, "already imported") || err == nil ||
 		len(p.imported(t)) != 3 {
 		t.Errorf("again: the error is %v, and it says %s", err, said)
 	}
@@ -246,19 +246,19 @@ func TestAnImportSaysWhatIsWrong(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{file}, "the API key is unknown, expired or revoked: give one with --key or MILLRACE_API_KEY"},
+		{[]string{file}, "the API key is unknown, expired or revoked: set another with --key or MILLRACE_API_KEY"},
 		{[]string{"--key=mlr_x", file}, "the API key is unknown"},
 		{[]string{revoked, file}, "the API key is unknown, expired or revoked"},
 		{[]string{reader, file}, "the API key lacks the scope track:events"},
-		{[]string{good, "--website", foreign.ID, file}, "the key's organization has no such website"},
-		{[]string{good, "--website", "web_x", file}, "the key's organization has no such website"},
+		{[]string{good, "--website", foreign.ID, file}, "the key's organization has no website with this id"},
+		{[]string{good, "--website", "web_x", file}, "the key's organization has no website with this id"},
 		{[]string{good, file + "x.csv"}, "opening the file: no such file"},
-		{[]string{good, filepath.Dir(file), "--format", "csv"}, "is not a file"},
-		{[]string{good, writeFile(t, "a.txt", "")}, "give --format ndjson or --format csv"},
+		{[]string{good, filepath.Dir(file), "--format", "csv"}, "is not a regular file"},
+		{[]string{good, writeFile(t, "a.txt", "")}, "add --format ndjson or --format csv"},
 		{[]string{good, "--format", "xml", file}, `unknown format "xml"`},
 		{[]string{good, writeFile(t, "a.csv", "titel\na\n")}, `unknown column "titel"`},
 		{[]string{good, writeFile(t, "b.csv", "")}, "reading the header: the file is empty"},
-		{[]string{good, "--state", "x", file, file}, "go with one file"},
+		{[]string{good, "--state", "x", file, file}, "require a single file"},
 	} {
 		_, _, err := p.run(t, tt.args...)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -285,7 +285,7 @@ func TestAnImportGoesOnOnlyWithTheSameFileAndTarget(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"name":"b"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := p.run(t, key, file); err == nil || !strings.Contains(err.Error(), "is not the one that") {
+	if _, _, err := p.run(t, key, file); err == nil || !strings.Contains(err.Error(), "differs from the one that") {
 		t.Errorf("another file: %v", err)
 	}
 	if err := os.WriteFile(file+stateSuffix, []byte(`{"v":9}`), 0o600); err != nil {

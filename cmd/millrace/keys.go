@@ -26,10 +26,10 @@ const allScopes = "all"
 func newKeys() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
-		Short: "Create, list, change and end API keys",
-		Long: `Looks after the API keys of every organization. What these commands change, the
-audit remembers with the name of the account that ran them, and running daemons
-hear of it within a second.`,
+		Short: "Create, list, change, revoke and delete API keys",
+		Long: `Manages the API keys of every organization. The audit log records each change with the
+name of the account that ran the command. Running daemons apply a change within a
+second.`,
 	}
 	cmd.AddCommand(newKeysCreate(), newKeysList(), newKeysGet(), newKeysUpdate(), newKeysRotate(),
 		newKeysRevoke(), newKeysDelete())
@@ -91,7 +91,7 @@ func newKeysList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List an organization's API keys, revoked ones too",
+		Short: "List an organization's API keys, including revoked ones",
 		Example: `  millrace keys list --organization org_01JD…
   millrace keys list --status active --json | jq -r .id`,
 		Args: cobra.NoArgs,
@@ -106,13 +106,13 @@ func newKeysList() *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.OrganizationID, "organization", "", "organization `ID`; may be left out when there is only one")
-	flags.StringVar(&f.WebsiteID, "website", "", "only keys that are limited to the website with this `ID`")
-	flags.StringVar(&f.CreatedBy, "created-by", "", "only keys that the user with this `ID` made")
+	flags.StringVar(&f.OrganizationID, "organization", "", "organization `ID`; required if there are several")
+	flags.StringVar(&f.WebsiteID, "website", "", "only keys that are limited to this website `ID`")
+	flags.StringVar(&f.CreatedBy, "created-by", "", "only keys created by this user `ID`")
 	flags.StringVar(&f.Tag, "tag", "", "only keys with this `TAG`")
-	flags.StringVar(&f.Search, "search", "", "only keys with this `TEXT` in their name, or whose secret begins with it")
-	flags.StringVar(&status, "status", "", "only keys that are active, revoked or expired")
-	flags.BoolVar(&asJSON, "json", false, "print a JSON object per key")
+	flags.StringVar(&f.Search, "search", "", "only keys with this `TEXT` in the name or at the start of the secret")
+	flags.StringVar(&status, "status", "", "only keys with this status: active, revoked or expired")
+	flags.BoolVar(&asJSON, "json", false, "print a JSON object for each key")
 	return cmd
 }
 
@@ -121,7 +121,7 @@ func parseStatus(text string) (apikey.Status, error) {
 	case "", apikey.Active, apikey.Revoked, apikey.Expired:
 		return s, nil
 	default:
-		return "", fmt.Errorf("--status: %q is none of active, revoked and expired", text)
+		return "", fmt.Errorf("--status must be active, revoked or expired, not %q", text)
 	}
 }
 
@@ -180,7 +180,7 @@ func keyScopes(scopes []string) string {
 func newKeysGet() *cobra.Command {
 	return &cobra.Command{
 		Use:     "get KEY-ID",
-		Short:   "Print everything about an API key but its secret, as JSON",
+		Short:   "Print an API key as JSON, without its secret",
 		Example: `  millrace keys get key_01JD…`,
 		Args:    cobra.ExactArgs(1),
 		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyService) error {
@@ -218,9 +218,9 @@ func organizationOf(ctx context.Context, db *store.Store, id string) (string, er
 		choices[i] = fmt.Sprintf("%s (%s)", o.ID, o.Name)
 	}
 	if len(all) == 0 {
-		return "", errors.New("there is no organization yet: make one with millrace bootstrap")
+		return "", errors.New("no organization exists yet; create one with \"millrace bootstrap\"")
 	}
-	return "", fmt.Errorf("--organization is needed, one of %s", strings.Join(choices, ", "))
+	return "", fmt.Errorf("--organization is required; it must be one of %s", strings.Join(choices, ", "))
 }
 
 // withStore runs a command with an open metadata store.

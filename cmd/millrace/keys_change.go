@@ -34,18 +34,18 @@ type keyFlags struct {
 
 func (f *keyFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.name, "name", "", "`NAME` of the key")
-	flags.StringArrayVar(&f.scopes, "scope", nil, "a `SCOPE`, or all; may be given more than once")
+	flags.StringArrayVar(&f.scopes, "scope", nil, "a `SCOPE`, or all; may be repeated")
 	flags.StringVar(&f.expires, "expires", never,
-		"`WHEN` the key expires: 720h from now, a time such as 2027-01-01T00:00:00Z, or never")
+		"`WHEN` the key expires: a duration such as 720h, a time such as 2027-01-01T00:00:00Z, or never")
 	flags.Lookup("expires").DefValue = "" // nothing to tell: a key that is changed keeps what it has
 	flags.IntVar(&f.rateLimit, flagRateLimit, 0,
-		"the key's own limit of `REQUESTS` in a window, over all endpoints; 0 for none")
+		"the key's own limit of `REQUESTS` per window, over all endpoints; 0 means no own limit")
 	flags.DurationVar(&f.rateWindow, flagRateWindow, apikey.DefaultRateWindow,
-		"the `TIME` of that window; one that the key has stays unless given")
+		"`DURATION` of that window; without it a key keeps its window")
 	flags.StringArrayVar(&f.ips, "ip", nil,
-		"an `ADDRESS` or range from which alone the key is accepted; may be given more than once, and empty for everywhere")
-	flags.IntVar(&f.idleDays, "idle-days", 0, "after how many `DAYS` without use the key expires; 0 for never")
-	flags.StringArrayVar(&f.tags, "tag", nil, "a `TAG`; may be given more than once, and empty for none")
+		"accept the key only from this `ADDRESS` or range; may be repeated, and empty allows all addresses")
+	flags.IntVar(&f.idleDays, "idle-days", 0, "expire the key after this number of `DAYS` without use; 0 means never")
+	flags.StringArrayVar(&f.tags, "tag", nil, "a `TAG`; may be repeated, and empty removes all tags")
 	flags.BoolVar(&f.json, "json", false, "print a JSON object")
 }
 
@@ -55,7 +55,7 @@ func (f *keyFlags) limit(flags *pflag.FlagSet) (limit apikey.RateLimit, asked bo
 	asked = flags.Changed(flagRateLimit)
 	switch window := flags.Changed(flagRateWindow); {
 	case window && !asked:
-		err = errors.New("--" + flagRateWindow + " needs --" + flagRateLimit + ", the requests that are allowed in it")
+		err = errors.New("--" + flagRateWindow + " requires --" + flagRateLimit)
 	case asked && f.rateLimit != 0:
 		limit.Enabled, limit.Limit = true, f.rateLimit
 		if window {
@@ -74,12 +74,12 @@ func newKeysCreate() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "create",
-		Short: "Create an API key and print its secret, once",
-		Long: `Creates an API key and prints its secret, which is shown only now: the store
-keeps its hash. A name and a scope are needed. The scopes are
+		Short: "Create an API key, and print its secret once",
+		Long: `Creates an API key and prints its secret. The secret is shown only now, because the store
+keeps only its hash. A name and at least one scope are required. The scopes are:
 
 ` + scopes.String() + `
-and "all" for every one of them.`,
+The scope "all" stands for all of them.`,
 		Example: `  millrace keys create --name server --scope track:events --website web_01JD…
   millrace keys create --name dashboards --scope read:data --expires 2160h --ip 203.0.113.0/24
   KEY=$(millrace keys create --name admin --scope all --organization org_01JD…)`,
@@ -89,7 +89,7 @@ and "all" for every one of them.`,
 		}),
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().StringVar(&organization, "organization", "", "organization `ID`; may be left out when there is only one")
+	cmd.Flags().StringVar(&organization, "organization", "", "organization `ID`; required if there are several")
 	cmd.Flags().StringVar(&website, "website", "", "limit the key to this website `ID`")
 	return cmd
 }
@@ -126,7 +126,8 @@ func (f *keyFlags) tell(cmd *cobra.Command, keys *keyService, k *apikey.Key, sec
 	if f.json {
 		return printKey(cmd.OutOrStdout(), k, secret, keys.now)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s %s (%s); the secret is shown only now:\n", done, k.ID, strings.Join(k.Scopes, ", "))
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s %s (%s); the secret is shown only once:\n", done, k.ID, strings.Join(k.Scopes, ", "+
+		""))
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), secret)
 	return err
 }
@@ -136,8 +137,8 @@ func newKeysUpdate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update KEY-ID",
 		Short: "Change an API key's settings",
-		Long: `Changes the settings whose flags are given; the others stay. Scopes, addresses
-and tags are replaced whole.`,
+		Long: `Changes the settings whose flags are given; the others stay. A list of scopes, addresses
+or tags replaces the whole list.`,
 		Example: `  millrace keys update key_01JD… --expires 720h --rate-limit 600
   millrace keys update key_01JD… --ip "" --expires never`,
 		Args: cobra.ExactArgs(1),
@@ -217,9 +218,10 @@ func newKeysRotate() *cobra.Command {
 	var grace time.Duration
 	cmd := &cobra.Command{
 		Use:   "rotate KEY-ID",
-		Short: "Give an API key a new secret and print it, once",
-		Long: `Gives an API key a new secret. The old one dies at once, or when the grace is
-over; the one before it dies in any case.`,
+		Short: "Give an API key a new secret, and print it once",
+		Long: `Gives an API key a new secret. The old secret stops working at once, or at the end of the
+grace period. A secret that an earlier rotation left in its grace period stops working at
+once.`,
 		Example: `  millrace keys rotate key_01JD… --grace 1h`,
 		Args:    cobra.ExactArgs(1),
 		RunE: withKeys(func(cmd *cobra.Command, args []string, keys *keyService) error {
@@ -234,21 +236,22 @@ over; the one before it dies in any case.`,
 			return f.tell(cmd, keys, k, secret, "rotated")
 		}),
 	}
-	cmd.Flags().DurationVar(&grace, "grace", 0, "how `LONG` the old secret is still accepted, up to 24h")
+	cmd.Flags().DurationVar(&grace, "grace", 0, "`DURATION` for which the old secret is still accepted, up to 24h")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print a JSON object")
 	return cmd
 }
 
 func newKeysRevoke() *cobra.Command {
-	return newKeysEnd("revoke KEY-ID", "Revoke an API key, for good",
-		`Revokes an API key. That is final. Running daemons refuse the key within a
-second, and while Kafka is away within 5 (the setting lookup.fresh).`, "revoked", (*apikey.Service).Revoke)
+	return newKeysEnd("revoke KEY-ID", "Revoke an API key permanently",
+		`Revokes an API key. This cannot be undone. Running daemons reject the key within a
+second, or within 5 seconds (lookup.fresh) while Kafka is unavailable.`, "revoked", (*apikey.Service).Revoke)
 }
 
 func newKeysDelete() *cobra.Command {
 	return newKeysEnd("delete KEY-ID", "Delete an API key, revoked or not",
-		`Ends an API key as a revocation does and takes it out of all lists. The audit
-keeps what it was.`, "deleted", (*apikey.Service).Delete)
+		`Revokes an API key and removes it from all lists. The audit log keeps the record of
+the key.`,
+		"deleted", (*apikey.Service).Delete)
 }
 
 // endKey is a rule that ends a key.
@@ -312,7 +315,7 @@ func parseExpires(text string, now time.Time) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("--expires: %q is neither a duration such as 720h nor a time such as %s",
+		return time.Time{}, fmt.Errorf("--expires must be a duration such as 720h or a time such as %[2]s, not %[1]q",
 			text, now.AddDate(1, 0, 0).Format(time.RFC3339))
 	}
 	return t.UTC(), nil

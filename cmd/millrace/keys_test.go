@@ -58,7 +58,7 @@ func TestEverySettingOfAKeyIsAFlag(t *testing.T) {
 		t.Errorf("with another limit: %+v", changed)
 	}
 	if _, _, err := millrace(t, "keys", "update", url, k.ID, "--rate-window", "1h"); err == nil ||
-		!strings.Contains(err.Error(), "needs --rate-limit") {
+		!strings.Contains(err.Error(), "requires --rate-limit") {
 		t.Errorf("a window alone: %v", err)
 	}
 	changed = shown(t, "keys", "update", url, k.ID, "--rate-limit", "0", "--ip", "", "--tag", "", "--idle-days",

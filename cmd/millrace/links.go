@@ -15,7 +15,7 @@ import (
 )
 
 func newLinks() *cobra.Command {
-	cmd := &cobra.Command{Use: "links", Short: "Block short links, and hosts that they lead to"}
+	cmd := &cobra.Command{Use: "links", Short: "Block short links and their target hosts"}
 	cmd.AddCommand(newLinksBlock(), newLinksUnblock(), newLinksBlocks())
 	return cmd
 }
@@ -62,10 +62,10 @@ func newLinksBlock() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "block TARGET",
 		Short: "Block a short link, or all links that lead to a host",
-		Long: `Blocks a short link, named by its address, or a host that links lead to, with all
-below it: every redirect host answers as if there was no such link, within a second. No
-link can be made to lead to a host that is blocked. The owners of a link see that it is
-blocked, by its status and in the audit of their organization.`,
+		Long: `Blocks a short link, named by its address, or a target host with all its subdomains.
+Every redirect host responds within a second as if a blocked link did not exist. A new
+link cannot lead to a blocked host. The owners of a link see the block in its status and
+in the audit log of their organization.`,
 		Example: `  millrace links block https://go.example/sale-26 --reason "phishing, ticket 4711"
   millrace links block evil.example
   millrace links block 198.51.100.7 --json`,
@@ -83,7 +83,7 @@ blocked, by its status and in the audit of their organization.`,
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "",
-		"why, as a `TEXT` of at most 255 characters, which the owners of a link see")
+		"reason for the block, a `TEXT` of at most 255 characters that owners of a link see")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -91,7 +91,7 @@ blocked, by its status and in the audit of their organization.`,
 // toldBlock is what whoever typed a target is told of an error.
 func toldBlock(target string, err error) error {
 	if errors.Is(err, link.ErrNotFound) {
-		return fmt.Errorf("%s: there is no such short link", target)
+		return fmt.Errorf("%s: short link not found", target)
 	}
 	return fmt.Errorf("%s: %w", target, told(err))
 }
@@ -105,7 +105,7 @@ func printBlocked(out io.Writer, blocks *link.Blocks, done *link.Blocking) error
 		_, err := fmt.Fprintf(out, "%s short link %s\n", state, blocks.Address(&done.Block))
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%s host %s and all below it (short links that lead there: %d)\n",
+	_, err := fmt.Fprintf(out, "%s host %s and its subdomains (short links that lead there: %d)\n",
 		state, done.Name, done.Links)
 	return err
 }
@@ -114,9 +114,10 @@ func newLinksUnblock() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "unblock TARGET",
-		Short: "End the block of a short link, or of a host",
-		Long: `Ends what "millrace links block" did, named alike, or as "millrace links blocks" lists it.
-What is blocked otherwise stays so: a link that leads to a blocked host, a host below another.`,
+		Short: "Unblock a short link or a host",
+		Long: `Removes a block of "millrace links block". TARGET is the address or host that was
+blocked, or a target that "millrace links blocks" lists. Other blocks stay in force: a
+link to a blocked host, or a subdomain of a blocked host, remains blocked.`,
 		Example: `  millrace links unblock https://go.example/sale-26
   millrace links unblock evil.example`,
 		Args: cobra.ExactArgs(1),
@@ -145,7 +146,7 @@ func newLinksBlocks() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "blocks",
-		Short:   "List what is blocked, the earliest first",
+		Short:   "List blocked links and hosts, oldest first",
 		Example: `  millrace links blocks --json | jq -r 'select(.kind == "host").name'`,
 		Args:    cobra.NoArgs,
 		RunE: withStore(func(cmd *cobra.Command, _ []string, s config.Settings, db *store.Store) error {

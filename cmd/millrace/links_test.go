@@ -45,7 +45,7 @@ func TestShortLinksAndHostsAreBlockedUntilTheyAreNot(t *testing.T) {
 		"--reason", "phishing")
 	millraceSays(`^already blocked since 20\S+: short link https://go\.example/sale-26\n$`, "block",
 		"go.example/sale-26", "--reason", "spam")
-	millraceSays(`^blocked host evil\.example and all below it \(short links that lead there: 2\)\n$`,
+	millraceSays(`^blocked host evil\.example and its subdomains \(short links that lead there: 2\)\n$`,
 		"block", "Evil.example")
 	if got := blocked(); len(got) != 3 {
 		t.Errorf("blocked are %q", got)
@@ -75,7 +75,7 @@ func TestWhatIsNeitherAShortLinkNorAHostIsNotBlocked(t *testing.T) {
 	t.Parallel()
 	url, _, _ := seeded(t)
 	for target, want := range map[string]string{
-		"https://go.example/none":    "there is no such short link",
+		"https://go.example/none":    "short link not found",
 		"https://evil.example/login": "give it alone: evil.example",
 		"https://go.example":         "give the address of one of them",
 		"sale-26":                    "such as https://go.example/sale-26",
@@ -87,7 +87,7 @@ func TestWhatIsNeitherAShortLinkNorAHostIsNotBlocked(t *testing.T) {
 	}
 	// Without a setting they are where a standalone has them.
 	if _, _, err := millrace(t, "links", "block", url, "http://127.0.0.1:8082/none"); err == nil ||
-		!strings.Contains(err.Error(), "there is no such") {
+		!strings.Contains(err.Error(), "short link not found") {
 		t.Errorf("of a standalone: %v", err)
 	}
 }

@@ -19,15 +19,16 @@ import (
 func newLoad() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "load",
-		Short: "Send events or questions at a fixed rate and tell how long answers take",
-		Long: `Sends requests to a running host at fixed moments, whether it has answered or not.
-Latencies count from the moment at which a request was to be sent, so that a host
-that stalls is seen to. A line a second goes to standard error, and a report, as
-JSON, to standard output in the end; Ctrl-C ends a run early, with its report.
+		Short: "Send events or queries at a fixed rate and report the latencies",
+		Long: `Sends requests to a running host at fixed times, whether or not it has responded to
+earlier ones. Latencies count from the scheduled time of a request, so a host that stalls
+shows in the figures. The command prints one line a second to standard error, and a JSON
+report to standard output at the end. Ctrl-C ends a run early and still prints the
+report.
 
-Where to send, a key and a website are read from the dev.env of a standalone on this
-machine when no flag says them. A host that limits its callers, as it does by
-default, answers 429 to most of this: see limits.enabled.`,
+Without the flags, the command reads the URL, the key and the website from the dev.env of
+a standalone on this machine. A host that limits its callers, as hosts do by default,
+responds with 429 to most of the requests: see limits.enabled.`,
 	}
 	cmd.AddCommand(newLoadEvents(), newLoadQueries())
 	return cmd
@@ -44,16 +45,16 @@ type loadFlags struct {
 // add adds them.
 func (f *loadFlags) add(cmd *cobra.Command, host, scope, unit string, rate float64) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.url, "url", "", "address of the "+host+" host, such as http://127.0.0.1:8081")
+	flags.StringVar(&f.url, "url", "", "`URL` of the "+host+" host, such as http://127.0.0.1:8081")
 	flags.StringVar(&f.key, "key", "",
-		"API `KEY` with the scope "+scope+"; better given in "+config.KeyEnv+", where others do not see it")
+		"API `KEY` with the scope "+scope+"; prefer "+config.KeyEnv+", which other users cannot see")
 	flags.StringSliceVar(&f.websites, "website", nil,
-		"website `ID`; may be given again, and the first gets most, by Zipf's law")
+		"website `ID`; may be repeated, and the first gets the largest share, by Zipf's law")
 	flags.Float64Var(&f.opts.Rate, "rate", rate, unit+" a second")
-	flags.DurationVar(&f.opts.Duration, "duration", 30*time.Second, "for how long")
-	flags.IntVar(&f.opts.Connections, "connections", 16, "requests that may be under way at once")
-	flags.DurationVar(&f.opts.Timeout, "timeout", 30*time.Second, "how long an answer may take")
-	flags.Uint64Var(&f.seed, "seed", 1, "what is sent is decided by this number")
+	flags.DurationVar(&f.opts.Duration, "duration", 30*time.Second, "how long to send")
+	flags.IntVar(&f.opts.Connections, "connections", 16, "maximum number of requests in flight")
+	flags.DurationVar(&f.opts.Timeout, "timeout", 30*time.Second, "how long to wait for a response")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random choice of requests")
 	flags.StringVar(&f.out, "out", "-", "`FILE` for the report; - is standard output")
 }
 
@@ -69,13 +70,13 @@ func (f *loadFlags) fill(s config.Settings, urlLine string) error {
 		f.websites = []string{id}
 	}
 	if f.url == "" {
-		return errors.New("--url is missing, and there is no standalone's dev.env to read it from")
+		return errors.New("--url is required, because no dev.env of a standalone was found")
 	}
 	if u, err := url.Parse(f.url); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("--url: %q is no address such as http://127.0.0.1:8081", f.url)
+		return fmt.Errorf("--url must be a URL such as http://127.0.0.1:8081, not %q", f.url)
 	}
 	if len(f.websites) == 0 {
-		return errors.New("--website is missing, and there is no standalone's dev.env to read it from")
+		return errors.New("--website is required, because no dev.env of a standalone was found")
 	}
 	return nil
 }
@@ -94,7 +95,7 @@ func (f *loadFlags) drive(cmd *cobra.Command, work load.Work, about any) error {
 		return err
 	}
 	if report.Statuses[load.NoResponse] == report.Requests && report.Requests > 0 {
-		return fmt.Errorf("%s does not answer: %s", f.url, report.FirstError)
+		return fmt.Errorf("%s does not respond: %s", f.url, report.FirstError)
 	}
 	return nil
 }

@@ -29,19 +29,19 @@ func newLoadEvents() *cobra.Command {
 	var f loadEventsFlags
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "Send made-up traffic to the ingestion host",
-		Long: `Sends the traffic of made-up visitors to the ingestion host: page views and exits,
-outgoing links, events with properties, web vitals and errors, of visitors who come
-back, in the shares that tables of this program say. Some events are sent again, late,
-or out of order.
+		Short: "Send simulated traffic to the ingestion host",
+		Long: `Sends the traffic of simulated visitors to the ingestion host: page views and exits,
+outgoing links, events with properties, web vitals and errors. Visitors return, and the
+shares of each kind come from built-in tables. Some events are sent twice, late or out of
+order.
 
-The same seed and flags send the same traffic, with times that count from the moment of
-sending. The ids of its events are new in each run, since those that were sent before
-would count as duplicates; --run with the number of an earlier run sends its ids again.
+The same seed and flags send the same traffic, with times relative to the moment of
+sending. Event ids are new in each run, because ids of an earlier run would count as
+duplicates. To send the ids of an earlier run again, pass its number with --run.
 
 With --browsers every request carries one visit, with the website's client id and the
-visitor's user agent, as browsers send them; a website that keeps no bots answers those
-of bots 204.`,
+visitor's user agent, as browsers send them. A website that keeps no bot traffic responds
+to bots with 204.`,
 		Example: `  millrace load events --rate 5000 --batch 50 --duration 1m
   millrace load events --browsers --rate 200 --bots 0.1
   millrace load events --url https://in.example.com --website web_01JD… --website web_01JE… --out report.json`,
@@ -50,12 +50,12 @@ of bots 204.`,
 	}
 	f.add(cmd, "ingestion", "track:events", "events", 1000)
 	flags := cmd.Flags()
-	flags.IntVar(&f.mix.Batch, "batch", 20, "events of a request, at most")
+	flags.IntVar(&f.mix.Batch, "batch", 20, "maximum number of events in a request")
 	flags.BoolVar(&f.browsers, "browsers", false, "send as browsers do, with client ids and without a key")
-	flags.Uint64Var(&f.run, "run", 0, "number of the run, which the events' ids depend on; 0 takes the time")
-	flags.Float64Var(&f.bots, "bots", 0.03, "share of visits by programs that say so")
+	flags.Uint64Var(&f.run, "run", 0, "number of the run, from which event ids are derived; 0 uses the current time")
+	flags.Float64Var(&f.bots, "bots", 0.03, "share of visits by bots")
 	flags.Float64Var(&f.mix.Duplicates, "duplicates", 0.01, "share of events that are sent twice")
-	flags.Float64Var(&f.mix.Disorder, "disorder", 0.05, "share of events that are sent behind later ones")
+	flags.Float64Var(&f.mix.Disorder, "disorder", 0.05, "share of events that are sent after later ones")
 	flags.Float64Var(&f.mix.Late, "late", 0.02, "share of visits that are sent up to three days late")
 	return cmd
 }

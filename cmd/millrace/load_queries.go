@@ -23,9 +23,9 @@ func newLoadQueries() *cobra.Command {
 	var f loadQueriesFlags
 	cmd := &cobra.Command{
 		Use:   "queries",
-		Short: "Ask the query host questions",
-		Long: `Asks the query host questions: dashboards of twelve parameters, single parameters
-about random ranges, in five zones, some of them with a filter, or both mixed.`,
+		Short: "Send queries to the query host",
+		Long: `Sends queries to the query host: dashboards of twelve parameters, single parameters over
+random ranges, or both mixed. The queries use five time zones, and some have a filter.`,
 		Example: `  millrace load queries --kind dashboard --rate 2 --duration 1m
   millrace load queries --kind mixed --rate 20 --days 90 --fresh`,
 		Args: cobra.NoArgs,
@@ -33,11 +33,11 @@ about random ranges, in five zones, some of them with a filter, or both mixed.`,
 	}
 	f.add(cmd, "query", "read:data", "requests", 5)
 	flags := cmd.Flags()
-	flags.StringVar(&f.kind, "kind", string(load.Mixed), "`KIND` of question: dashboard, single or mixed")
-	flags.IntVar(&f.days, "days", 30, "days that dashboards show and questions are about")
+	flags.StringVar(&f.kind, "kind", string(load.Mixed), "`KIND` of queries: dashboard, single or mixed")
+	flags.IntVar(&f.days, "days", 30, "number of days that the queries cover")
 	flags.StringVar(&f.until, "until", "",
-		"`DAY` behind the last one that is asked about, such as 2026-11-21; tomorrow (UTC) when left out")
-	flags.BoolVar(&f.fresh, "fresh", false, "ask for answers that are no copies of earlier ones")
+		"`DAY` after the last day of the queries, such as 2026-11-21 (default: tomorrow in UTC)")
+	flags.BoolVar(&f.fresh, "fresh", false, "request results that do not come from the cache")
 	return cmd
 }
 
@@ -52,7 +52,7 @@ func (f *loadQueriesFlags) ask(cmd *cobra.Command, _ []string, s config.Settings
 	if f.until != "" {
 		day, err := time.Parse(time.DateOnly, f.until)
 		if err != nil {
-			return fmt.Errorf("--until: %q is no day such as 2026-11-21", f.until)
+			return fmt.Errorf("--until must be a day such as 2026-11-21, not %q", f.until)
 		}
 		until = day
 	}

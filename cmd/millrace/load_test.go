@@ -23,15 +23,15 @@ func TestLoadSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"no address", []string{"events", "--website=web_1", empty}, "--url is missing"},
+		{"no address", []string{"events", "--website=web_1", empty}, "--url is required"},
 		{
 			"no http address",
 			[]string{"events", "--url=127.0.0.1:8081", "--website=web_1", empty},
-			"--url: \"127.0.0.1:8081\" is no address",
+			"--url must be a URL such as http://127.0.0.1:8081, not \"127.0.0.1:8081\"",
 		},
-		{"no website", []string{"queries", "--url=http://127.0.0.1:1", empty}, "--website is missing"},
-		{"no rate", append([]string{"events", "--rate=0"}, good...), "the rate is 0 a second"},
-		{"no end", append([]string{"queries", "--duration=0s"}, good...), "the duration is 0s"},
+		{"no website", []string{"queries", "--url=http://127.0.0.1:1", empty}, "--website is required"},
+		{"no rate", append([]string{"events", "--rate=0"}, good...), "--rate is 0"},
+		{"no end", append([]string{"queries", "--duration=0s"}, good...), "--duration is 0s"},
 		{"an empty batch", append([]string{"events", "--batch=0"}, good...), "--batch is 0"},
 		{"too large a batch", append([]string{"events", "--batch=1001"}, good...), "--batch is 1001"},
 		{"more than all", append([]string{"events", "--duplicates=1.1"}, good...), "--duplicates is 1.1"},
@@ -47,9 +47,10 @@ func TestLoadSaysWhatIsWrongWithItsFlags(t *testing.T) {
 			"a seed that a reader rounds", append([]string{"queries", "--seed=9007199254740993"}, good...),
 			"--seed is 9007199254740993",
 		},
-		{"another kind", append([]string{"queries", "--kind=odd"}, good...), "unknown kind of question \"odd\""},
-		{"no day", append([]string{"queries", "--until=yesterday"}, good...), "--until: \"yesterday\" is no day"},
-		{"no days", append([]string{"queries", "--days=0"}, good...), "questions are about 0 days"},
+		{"another kind", append([]string{"queries", "--kind=odd"}, good...), "unknown kind of query \"odd\""},
+		{"no day", append([]string{"queries", "--until=yesterday"}, good...), "--until must be a day such as 2026-11-21, " +
+			"not \"yesterday\""},
+		{"no days", append([]string{"queries", "--days=0"}, good...), "--days is 0"},
 	} {
 		_, _, err := millrace(t, append([]string{"load"}, c.args...)...)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -107,7 +108,7 @@ func TestLoadTellsOfAHostThatDoesNotAnswer(t *testing.T) {
 	host.Close()
 	stdout, _, err := millrace(t, "load", "queries", "--url="+host.URL, "--website=web_1", "--duration=2s", "--rate=20",
 		"--data.dir="+t.TempDir())
-	if err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(stdout, `"none"`) {
+	if err == nil || !strings.Contains(err.Error(), "does not respond") || !strings.Contains(stdout, `"none"`) {
 		t.Errorf("%v\n%s", err, stdout)
 	}
 }

@@ -17,16 +17,16 @@ func newMigrate() *cobra.Command {
 	var limit timeLimit
 	cmd := &cobra.Command{
 		Use:   "migrate",
-		Short: "Bring the metadata store and ClickHouse to the newest schema",
-		Long: `Brings the metadata store and ClickHouse to the schema that this version of
-millrace needs. Run it before a new version is rolled out: migrations only add,
-so the version before goes on working. It changes nothing that is up to date.
+		Short: "Migrate the metadata store and ClickHouse to the newest schema",
+		Long: `Migrates the metadata store and ClickHouse to the schema that this version of millrace
+needs. Run it before you roll out a new version. Migrations only add to the schema, so the
+previous version keeps working. It changes nothing if the schema is up to date.
 
-Several may be started at the same time: with PostgreSQL one works and the others
-wait for it, for both schemas. With --wait it may be started before its servers,
-and with --timeout it gives up by itself what it waits for, and says what that is.
-A statement that is given up begins anew the next time.
-docs/guides/upgrading.md tells the order of an upgrade.`,
+Several processes may run it at the same time. With PostgreSQL one of them migrates both
+schemas and the others wait. With --wait it may be started before its servers. With
+--timeout it gives up after that time and reports what it was waiting for. The next run
+starts an interrupted statement again. docs/guides/upgrading.md describes the order of an
+upgrade.`,
 		Example: `  millrace migrate --store.url postgres://millrace@db/millrace --clickhouse.addr ch-1:9000
   millrace migrate --wait 2m --timeout 1h`,
 		Args: cobra.NoArgs,

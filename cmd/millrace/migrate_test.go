@@ -20,7 +20,7 @@ func TestAMigrationThatWaitsGivesUpInTime(t *testing.T) {
 	defer db.Close()
 	err = db.Alone(t.Context(), func(context.Context) error { // as another one that migrates ClickHouse
 		_, _, err := millrace(t, "migrate", "--store.url="+url, "--clickhouse.addr=127.0.0.1:1", "--timeout=2s")
-		if err == nil || !strings.Contains(err.Error(), "the 2s of --timeout are over") {
+		if err == nil || !strings.Contains(err.Error(), "the --timeout of 2s has passed") {
 			t.Errorf("it ends with %v", err)
 		}
 		return nil

@@ -18,7 +18,7 @@ import (
 func newOrgs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "orgs",
-		Short: "Create, list, delete and restore organizations, say who belongs to them and how much they may send",
+		Short: "Manage organizations, their members and their quotas",
 	}
 	cmd.AddCommand(newOrgsCreate(), newOrgsList(), newOrgsDelete(), newOrgsRestore(), newOrgsMembers(), newOrgsSetMember(),
 		newOrgsRemoveMember(), newOrgsQuota())
@@ -67,7 +67,7 @@ func newOrgsCreate() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&name, "name", "", "`NAME` of the organization (required)")
-	cmd.Flags().StringVar(&owner, "owner", "", "`ADDRESS` of its owner, a user (required)")
+	cmd.Flags().StringVar(&owner, "owner", "", "email `ADDRESS` of the owner, an existing user (required)")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -131,7 +131,7 @@ func newOrgsMembers() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "members",
-		Short:   "List who belongs to an organization",
+		Short:   "List the members of an organization",
 		Example: `  millrace orgs members --organization org_01JD…`,
 		Args:    cobra.NoArgs,
 		RunE: withStore(func(cmd *cobra.Command, _ []string, _ config.Settings, db *store.Store) error {
@@ -148,7 +148,7 @@ func newOrgsMembers() *cobra.Command {
 }
 
 func organizationFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "organization", "", "organization `ID`; may be left out when there is only one")
+	cmd.Flags().StringVar(to, "organization", "", "organization `ID`; required if there are several")
 }
 
 func listMembers(cmd *cobra.Command, db *store.Store, organizationID string, asJSON bool) error {
@@ -182,7 +182,7 @@ func newOrgsSetMember() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "set-member ADDRESS",
-		Short:   "Give a user a role in an organization, or another one",
+		Short:   "Add a user to an organization, or change the user's role",
 		Example: `  millrace orgs set-member ann@shop.example --role owner --organization org_01JD…`,
 		Args:    cobra.ExactArgs(1),
 		RunE: withStore(func(cmd *cobra.Command, args []string, _ config.Settings, db *store.Store) error {
@@ -234,7 +234,7 @@ func newOrgsRemoveMember() *cobra.Command {
 	var asJSON, revoke bool
 	cmd := &cobra.Command{
 		Use:   "remove-member ADDRESS",
-		Short: "Take a user's place in an organization away, and name the API keys that they made",
+		Short: "Remove a user from an organization, and list the API keys that the user created",
 		Example: `  millrace orgs remove-member ann@shop.example --organization org_01JD…
   millrace orgs remove-member ann@shop.example --revoke-keys`,
 		Args: cobra.ExactArgs(1),
@@ -256,7 +256,7 @@ func newOrgsRemoveMember() *cobra.Command {
 		}),
 	}
 	organizationFlag(cmd, &organization)
-	cmd.Flags().BoolVar(&revoke, "revoke-keys", false, "revoke the API keys that the user made in the organization")
+	cmd.Flags().BoolVar(&revoke, "revoke-keys", false, "revoke the API keys that the user created in the organization")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -281,9 +281,9 @@ func printDeparture(cmd *cobra.Command, organizationID string, u *org.User, made
 	out := fmt.Sprintf("removed %s (%s) from %s\n", u.ID, u.Email, organizationID)
 	switch {
 	case made.Total > 0 && made.Revoked:
-		out += fmt.Sprintf("revoked %d API keys that they made: %s\n", made.Total, strings.Join(ids, " "))
+		out += fmt.Sprintf("revoked %d API keys that the user created: %s\n", made.Total, strings.Join(ids, " "))
 	case made.Total > 0:
-		out += fmt.Sprintf("%d API keys that they made go on working: %s\n", made.Total, strings.Join(ids, " "))
+		out += fmt.Sprintf("%d API keys that the user created still work: %s\n", made.Total, strings.Join(ids, " "))
 	}
 	_, err := io.WriteString(cmd.OutOrStdout(), out)
 	return err

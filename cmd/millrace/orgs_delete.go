@@ -26,10 +26,10 @@ func newOrgsDelete() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "delete ORGANIZATION-ID",
-		Short: "Delete an organization with all that belongs to it; it can be restored for 30 days",
-		Long: `Deletes an organization: its members have no place in it any more, its API keys,
-websites and short links are not found, and its invitations end. For 30 days "millrace orgs restore"
-brings it back as it was; after that it is removed for good, with its events.`,
+		Short: "Delete an organization with all its data; it can be restored for 30 days",
+		Long: `Deletes an organization. Its members lose access, its API keys, websites and short links
+stop working, and its invitations end. "millrace orgs restore" restores all of it within
+30 days. After that the organization is removed permanently, with its events.`,
 		Example: `  millrace orgs delete org_01JD… --name "Acme"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: withStore(func(cmd *cobra.Command, args []string, _ config.Settings, db *store.Store) error {
@@ -47,7 +47,7 @@ brings it back as it was; after that it is removed for good, with its events.`,
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&name, "name", "", "`NAME` of the organization, exactly as it is written (required)")
+	cmd.Flags().StringVar(&name, "name", "", "exact `NAME` of the organization, as a confirmation (required)")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -56,7 +56,7 @@ func newOrgsRestore() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "restore ORGANIZATION-ID",
-		Short: "Bring a deleted organization back as it was, within 30 days",
+		Short: "Restore an organization within 30 days after its deletion",
 		Example: `  millrace audit --action organization.deleted
   millrace orgs restore org_01JD…`,
 		Args: cobra.ExactArgs(1),

@@ -24,11 +24,11 @@ func newOrgsQuota() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "quota [EVENTS|unlimited|default]",
-		Short: "Show or set how many events an organization may have stored in a month",
-		Long: `Shows an organization's quota and how it stands in the current month (UTC), or
-sets the quota: a number of events, unlimited, or default for that of the
-setting quota.default. A quota is felt within a few seconds. It has no effect
-where billing.url names a service that decides instead.`,
+		Short: "Show or set an organization's monthly quota of stored events",
+		Long: `Shows an organization's quota and its usage in the current month (UTC), or sets the
+quota: a number of events, unlimited, or default for the setting quota.default. A new
+quota takes effect within a few seconds. It has no effect if billing.url is set, because
+that service decides instead.`,
 		Example: `  millrace orgs quota --organization org_01JD…
   millrace orgs quota 1000000 --organization org_01JD… --json`,
 		Args: cobra.MaximumNArgs(1),
@@ -58,7 +58,7 @@ where billing.url names a service that decides instead.`,
 	return cmd
 }
 
-var errQuota = errors.New("a quota is a number of events, unlimited or default")
+var errQuota = errors.New("the quota must be a number of events, unlimited or default")
 
 func parseQuota(text string) (int64, error) {
 	switch text {

@@ -39,10 +39,10 @@ func TestAReplayDoublesNothingOnceItsDaysAreRebuilt(t *testing.T) {
 	const partition = `(?m)^%d +20 +0 +20 +0 +2\n`
 	dry := fmt.Sprintf(partition, 0) + fmt.Sprintf(partition, 1)[len("(?m)^"):]
 	s.must(t, "replay --topic events.v1 --offset 0 --partitions 0,1 --dry-run",
-		dry+`nothing was changed; 4 days of owners would be listed as dirty\n$`)
+		dry+`nothing was changed; 4 owner days would be listed as dirty\n$`)
 	s.Holds(t, 40, 40, 40, 40, 0)
-	s.must(t, "replay --topic events.v1 --offset 0 --partitions 0,1", dry+`done; 4 days of owners are listed as dirty`)
-	s.rejected(t, "replay --topic events.v1 --offset 0 --partitions 0,1", `^every partition stands there already`)
+	s.must(t, "replay --topic events.v1 --offset 0 --partitions 0,1", dry+`done; 4 owner days are listed as dirty`)
+	s.rejected(t, "replay --topic events.v1 --offset 0 --partitions 0,1", `^every partition is already at this offset`)
 	s.Holds(t, 40, 40, 40, 40, 4)
 	committed, err := s.Offsets.Committed(t.Context(), s.Sink.Group, record.TopicEvents)
 	if err != nil {
@@ -58,13 +58,13 @@ func TestAReplayDoublesNothingOnceItsDaysAreRebuilt(t *testing.T) {
 	}
 
 	s.rejected(t, "rollups rebuild",
-		`partition [01] of events\.v1 is at offset 0, and records up to 19 were stored before: start the sinks`)
+		`partition [01] of events\.v1 is at offset 0, but records up to 19 were stored before: start the sinks`)
 	s.Store(t)
 	s.Holds(t, teststage.Merging, 40, 80, 80, 4)
 	s.must(t, "rollups dirty", `(?m)^web_0 +20\S+ +replay +0 +0 +0 +20\S+Z\n(.*\n){3}$`)
-	s.must(t, "rollups rebuild --dry-run", `^would rebuild 4 days:\n`)
+	s.must(t, "rollups rebuild --dry-run", `^4 days would be rebuilt:\n`)
 	s.Holds(t, teststage.Merging, 40, 80, 80, 4)
-	s.must(t, "rollups rebuild", `(?m)^all 4 dirty days are rebuilt\n$`)
+	s.must(t, "rollups rebuild", `(?m)^all 4 dirty days were rebuilt\n$`)
 	s.Holds(t, teststage.Merging, 40, 40, 40, 0)
 	s.must(t, "rollups rebuild", `^no day is dirty\n$`)
 	s.must(t, "rollups dirty", `^no day is dirty\n$`)
@@ -84,7 +84,7 @@ func TestAReplayOfATimeBeginsAtItsFirstRecord(t *testing.T) {
 	s.Store(t)
 	s.must(t, "replay --topic events.v1 --dry-run --from "+now.Add(-14*time.Minute).UTC().Format(time.RFC3339),
 		`(?m)^0 +10 +6 +4 +0 +1\nnothing`)
-	s.rejected(t, "replay --topic events.v1 --from 5m", `^every partition stands there already`)
+	s.rejected(t, "replay --topic events.v1 --from 5m", `^every partition is already at this offset`)
 }
 
 func TestRepairsAreRejectedWhileASinkIsThere(t *testing.T) {
@@ -103,7 +103,7 @@ func TestRepairsAreRejectedWhileASinkIsThere(t *testing.T) {
 		s.rejected(t, line, rejection)
 	}
 	stop()
-	s.must(t, "rollups rebuild", `all 1 dirty days are rebuilt`)
+	s.must(t, "rollups rebuild", `all 1 dirty days were rebuilt`)
 	s.Holds(t, 4, 4, 4, 4, 0)
 }
 
@@ -134,7 +134,7 @@ func TestAnOpenPlanKeepsItsDays(t *testing.T) {
 		`^partition 0 of events\.v1 has an open plan, offsets 10 to 14: start the sinks and let them finish, then stop them$`)
 	s.Produce(t, several(30)[20:]...)
 	s.Store(t)
-	s.must(t, "rollups rebuild", `all 1 dirty days are rebuilt`)
+	s.must(t, "rollups rebuild", `all 1 dirty days were rebuilt`)
 	s.Holds(t, 30, 30, 30, 30, 0)
 }
 
@@ -165,10 +165,10 @@ func TestAPartitionGoesOnBehindWhatIsGone(t *testing.T) {
 	s.Produce(t, several(40)...)
 	s.Store(t)
 	s.Produce(t, sent{ID: "lost"}, sent{ID: "lost too"}, sent{ID: "kept"})
-	s.rejected(t, "replay --topic events.v1 --partitions 0 --offset 22", `^partition 0 of events\.v1 is at offset 20: going on at 22 would lose 2 offsets that were never stored; --skip does it all the same$`)
+	s.rejected(t, "replay --topic events.v1 --partitions 0 --offset 22", `^partition 0 of events\.v1 is at offset 20: continuing at 22 would lose 2 offsets that were never stored; use --skip to lose them$`)
 	s.must(t, "replay --topic events.v1 --partitions 0 --offset 22 --skip --dry-run",
 		`(?m)^0 +20 +22 +0 +2 +0\nnothing was changed`)
-	s.must(t, "replay --topic events.v1 --partitions 0 --offset 22 --skip", `(?m)^0 +20 +22 +0 +2 +0\ndone; 0 days`)
+	s.must(t, "replay --topic events.v1 --partitions 0 --offset 22 --skip", `(?m)^0 +20 +22 +0 +2 +0\ndone; 0 owner days`)
 	s.Store(t)
 	s.Holds(t, 41, 41, 41, 41, 0)
 	if got := s.Count(t,
@@ -184,16 +184,16 @@ func TestAReplaySaysWhatIsWrong(t *testing.T) {
 	s.Produce(t, several(10)...)
 	s.Store(t)
 	for line, want := range map[string]string{
-		"--offset 1":                                    `^--topic: "" is not a topic that sinks store; they are events\.v1, events\.backfill\.v1, vitals\.v1, errors\.v1, identities\.v1, ingestion\.v1, clicks\.v1, exposures\.v1$`,
-		"--topic events.v1":                             `^either --offset or --from is needed$`,
-		"--topic events.v1 --offset 1 --from 1h":        `^either --offset or --from is needed$`,
+		"--offset 1":                                    `^--topic is ""; it must be one of events\.v1, events\.backfill\.v1, vitals\.v1, errors\.v1, identities\.v1, ingestion\.v1, clicks\.v1, exposures\.v1$`,
+		"--topic events.v1":                             `^either --offset or --from is required$`,
+		"--topic events.v1 --offset 1 --from 1h":        `^either --offset or --from is required$`,
 		"--topic events.v1 --offset -1":                 `^--offset must not be negative$`,
-		"--topic events.v1 --from soon":                 `^--from: "soon" is neither`,
+		"--topic events.v1 --from soon":                 `^--from must be a duration .*, not "soon"$`,
 		"--topic events.v1 --offset 6 --partitions 0":   `^partition 0 of events\.v1 ends at offset 5, before 6$`,
 		"--topic events.v1 --offset 1 --partitions 9":   `^topic events\.v1 has no partition 9, only 0 to 3$`,
-		"--topic events.v1 --offset 1 --partitions -1":  `^--partitions: -1 is no partition$`,
-		"--topic events.backfill.v1 --offset 0":         `^every partition stands there already`,
-		"--topic events.v1 --offset 5 --partitions 0,1": `^every partition stands there already`,
+		"--topic events.v1 --offset 1 --partitions -1":  `^--partitions: -1 is not a partition$`,
+		"--topic events.backfill.v1 --offset 0":         `^every partition is already at this offset`,
+		"--topic events.v1 --offset 5 --partitions 0,1": `^every partition is already at this offset`,
 	} {
 		s.rejected(t, "replay "+line, want)
 	}

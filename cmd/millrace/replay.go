@@ -32,27 +32,27 @@ func newReplay() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "Have the sinks store records of a topic again, with the sinks stopped",
-		Long: `Sets the committed offsets of a topic's sinks, so that they go on there when they
-are started. The sinks of that topic have to be stopped; edges and query hosts may
-go on.
+		Short: "Set sinks back to store records of a topic again, with the sinks stopped",
+		Long: `Sets the committed offsets of a topic's consumer group, from which the sinks continue when
+they are started. Stop the sinks of that topic first; edges and query hosts may keep
+running.
 
-Back, with --offset or --from: the records from there on are stored again, under a
-new epoch, so that ClickHouse takes them. Events that are in the table are not
-doubled there, but the rollups count them twice; so their days are listed as dirty
-first and answered from the events themselves. Start the sinks, let them catch up,
-stop them, and run "millrace rollups rebuild".
+Backward, with --offset or --from: the sinks store the records from that point again,
+under a new epoch, so that ClickHouse accepts them. The table keeps an event that it
+already holds only once, but the rollups count it twice. The command therefore lists
+those days as dirty first, and queries read them from the events. Start the sinks, let
+them catch up, stop them, and run "millrace rollups rebuild".
 
-Forward, with --skip: records that were never stored are left out, and the ledger
-says so. That is how a partition goes on which stopped because retention had
-removed what it needed next.
+Forward, with --skip: the sinks leave out records that were never stored, and the ledger
+records the gap. Use it for a partition that is halted because retention removed the
+records that it needs next.
 
-With --all-topics it does so for every topic that sinks store, with --from: after
-ClickHouse was lost, or restored from a backup. A time before what the topics hold
-means all that they hold.
+With --all-topics and --from the command does this for every topic that sinks store. Use
+it after ClickHouse was lost or restored from a backup. A time before the oldest record
+of a topic means all records of the topic.
 
---dry-run says what would be done. Whenever it is stopped, the same command again
-completes it.`,
+--dry-run prints what would be done. If the command is interrupted, run it again to
+complete it.`,
 		Example: `  millrace replay --topic events.v1 --from 2h --dry-run
   millrace replay --topic events.v1 --from 2026-11-21T08:00:00Z
   millrace replay --all-topics --from 2026-11-21T08:00:00Z
@@ -78,11 +78,11 @@ completes it.`,
 	flags.StringVar(&f.topic, "topic", "", "`TOPIC` without prefix, such as events.v1 (required)")
 	flags.BoolVar(&f.allTopics, "all-topics", false, "every topic that sinks store")
 	flags.IntSliceVar(&f.partitions, "partitions", nil, "only these partitions, such as 0,3")
-	flags.Int64Var(&f.offset, "offset", -1, "go on at this offset `N`")
+	flags.Int64Var(&f.offset, "offset", -1, "continue at this `OFFSET`")
 	flags.StringVar(&f.from, "from", "",
-		"go on at what was received since `WHEN`: 2h, or a time such as 2026-11-21T08:00:00Z")
-	flags.BoolVar(&f.skip, "skip", false, "allow to leave out records that were never stored")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what would be done")
+		"continue at the records received since `WHEN`: 2h, or a time such as 2026-11-21T08:00:00Z")
+	flags.BoolVar(&f.skip, "skip", false, "leave out records that were never stored")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be done, without doing it")
 	return cmd
 }
 
@@ -114,11 +114,11 @@ func (f *replayFlags) options(cmd *cobra.Command, cfg config.Sink) ([]repair.Rep
 	pipelines := pipelinesOf(cfg)
 	if f.allTopics {
 		if f.topic != "" || f.from == "" || len(f.partitions) > 0 || f.skip {
-			return nil, errors.New("--all-topics needs --from, and neither --topic nor --partitions nor --skip")
+			return nil, errors.New("--all-topics requires --from, and excludes --topic, --partitions and --skip")
 		}
 	} else if pipelines = slices.DeleteFunc(pipelines,
 		func(l repair.Pipeline) bool { return l.Topic != f.topic }); len(pipelines) == 0 {
-		return nil, fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s",
+		return nil, fmt.Errorf("--topic is %q; it must be one of %s",
 			f.topic, topicsOf(pipelinesOf(cfg)))
 	}
 	all := make([]repair.ReplayOptions, len(pipelines))
@@ -134,7 +134,7 @@ func (f *replayFlags) options(cmd *cobra.Command, cfg config.Sink) ([]repair.Rep
 func (f *replayFlags) optionsOf(cmd *cobra.Command, pipeline repair.Pipeline) (repair.ReplayOptions, error) {
 	o := repair.ReplayOptions{Pipeline: pipeline, Offset: f.offset, Skip: f.skip, DryRun: f.dryRun}
 	if hasOffset := cmd.Flags().Changed("offset"); hasOffset == (f.from != "") {
-		return o, errors.New("either --offset or --from is needed")
+		return o, errors.New("either --offset or --from is required")
 	} else if hasOffset && f.offset < 0 {
 		return o, errors.New("--offset must not be negative")
 	}
@@ -145,7 +145,7 @@ func (f *replayFlags) optionsOf(cmd *cobra.Command, pipeline repair.Pipeline) (r
 	o.From = from.UnixMilli()
 	for _, p := range f.partitions {
 		if p < 0 || p > 1<<30 {
-			return o, fmt.Errorf("--partitions: %d is no partition", p)
+			return o, fmt.Errorf("--partitions: %d is not a partition", p)
 		}
 		o.Partitions = append(o.Partitions, int32(p))
 	}
@@ -154,7 +154,7 @@ func (f *replayFlags) optionsOf(cmd *cobra.Command, pipeline repair.Pipeline) (r
 
 func printMoves(out io.Writer, moves []repair.Move, dryRun bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "PARTITION\tCOMMITTED\tGOES ON AT\tSTORED AGAIN\tLEFT OUT\tDAYS")
+	fmt.Fprintln(w, "PARTITION\tCOMMITTED\tCONTINUES AT\tSTORED AGAIN\tLEFT OUT\tDAYS")
 	for i := range moves {
 		m := &moves[i]
 		committed := "-"
@@ -168,10 +168,10 @@ func printMoves(out io.Writer, moves []repair.Move, dryRun bool) error {
 	}
 	days := len(repair.Days(moves))
 	if dryRun {
-		_, err := fmt.Fprintf(out, "nothing was changed; %d days of owners would be listed as dirty\n", days)
+		_, err := fmt.Fprintf(out, "nothing was changed; %d owner days would be listed as dirty\n", days)
 		return err
 	}
-	fmt.Fprintf(out, "done; %d days of owners are listed as dirty. Start the sinks.\n", days)
+	fmt.Fprintf(out, "done; %d owner days are listed as dirty. Start the sinks.\n", days)
 	if days > 0 {
 		fmt.Fprintln(out, `When they have caught up, stop them, run "millrace rollups rebuild", and start them again.`)
 	}

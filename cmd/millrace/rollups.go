@@ -29,17 +29,16 @@ func newRollups() *cobra.Command {
 func newRollupsDirty() *cobra.Command {
 	return &cobra.Command{
 		Use:   "dirty",
-		Short: "List the days on which rollups are not used",
-		Long: `Lists the days of owners on which a rollup differs from the events, or may. They
-are answered from the events themselves, which is right and slower. The reasons
-are
+		Short: "List the days on which queries do not use rollups",
+		Long: `Lists the days of owners on which a rollup differs from the events, or may differ.
+Queries read these days from the events, which is correct but slower. The reasons are:
 
-  over    the rollup counts events twice: a duplicate came later than the sink
-          remembers event ids, or rows were deleted
-  under   the rollup lacks events: a view has failed, and its insert was not made
-          again yet
-  replay  millrace replay had them stored again
-  growth  millrace topics grow moved their owner to another partition
+  over    the rollup counts events twice: a duplicate arrived after the sink had
+          forgotten its event id, or rows were deleted
+  under   the rollup lacks events: a materialized view failed, and its insert has
+          not been repeated yet
+  replay  "millrace replay" had the events stored again
+  growth  "millrace topics grow" moved the owner to another partition
 
 "millrace rollups rebuild" repairs them.`,
 		Example: `  millrace rollups dirty --clickhouse.addr ch-1:9000`,
@@ -64,21 +63,20 @@ func newRollupsRebuild() *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "rebuild",
-		Short: "Make the rollups of dirty days anew, with the sinks stopped",
-		Long: `Makes the rollups of every dirty day anew from the events and takes the days off
-the list. Edges and query hosts may go on; the sinks have to be stopped, and have
-to have ended well:
+		Short: "Rebuild the rollups of dirty days, with the sinks stopped",
+		Long: `Rebuilds the rollups of every dirty day from the events and removes the days from the
+list. Edges and query hosts may keep running. The sinks must be stopped, and must have
+shut down cleanly. The command refuses to run in these cases:
 
-  - A group with members is refused. A sink that was killed is a member until its
+  - A consumer group has members. A sink that was killed remains a member until its
     session timeout.
-  - An open plan is refused: what a sink was about to store when it died may be in
-    the events and not in a rollup, and would be counted twice. Start the sinks,
-    let them finish, stop them.
-  - A replay that has not come back to where it began is refused, for the same
-    reason.
+  - A plan is open. The records that a sink was storing when it died may be in the
+    events and not yet in a rollup, and would be counted twice. Start the sinks, let
+    them finish, and stop them.
+  - A replay has not yet caught up with the offset where it began, for the same reason.
 
-It may be stopped at any time: a day is taken off the list last, and the next run
-begins the days that are left from the start.`,
+You can interrupt it at any time. A day is removed from the list last, and the next run
+starts the remaining days from the beginning.`,
 		Example: `  millrace rollups rebuild --dry-run
   millrace rollups rebuild --kafka.brokers kafka-1:9092 --clickhouse.addr ch-1:9000`,
 		Args: cobra.NoArgs,
@@ -104,15 +102,15 @@ begins the days that are left from the start.`,
 			case len(days) == 0:
 				fmt.Fprintln(out, "no day is dirty")
 			case dryRun:
-				fmt.Fprintf(out, "would rebuild %d days:\n", len(days))
+				fmt.Fprintf(out, "%d days would be rebuilt:\n", len(days))
 				return printDays(out, days)
 			default:
-				fmt.Fprintf(out, "all %d dirty days are rebuilt\n", rebuilt)
+				fmt.Fprintf(out, "all %d dirty days were rebuilt\n", rebuilt)
 			}
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be rebuilt, or why it would be refused")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be rebuilt, or why the command would refuse to run")
 	return cmd
 }
 

@@ -23,16 +23,16 @@ var shownSettings = map[string]bool{
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "millrace",
-		Short: "Collect analytics events and answer questions about them",
-		Long: `millrace runs the whole product on a laptop (millrace standalone) and looks
-after a deployment of it.
+		Short: "Collect and query web analytics events",
+		Long: `millrace runs the whole product in one process (millrace standalone), and operates a
+deployment of it.
 
-Every setting is a flag of every command, an environment variable and a key of
-the settings file: --kafka.brokers is MILLRACE_KAFKA_BROKERS and kafka.brokers.
-"millrace config reference" lists them. Commands that need a backend and are not
-told which use that of a standalone on this machine.
+Every setting is a flag of every command, an environment variable and a key of the
+settings file: --kafka.brokers is MILLRACE_KAFKA_BROKERS and kafka.brokers. "millrace
+config reference" lists them. A command that needs a backend uses the backend of a
+standalone on this machine if the settings name no other.
 
-A command that is stopped before it is done ends with 130, unless it says otherwise.`,
+An interrupted command exits with 130, unless its help says otherwise.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},

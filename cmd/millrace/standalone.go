@@ -12,16 +12,16 @@ func newStandalone() *cobra.Command {
 	return &cobra.Command{
 		Use:   "standalone",
 		Short: "Run everything in one process, on loopback",
-		Long: `Runs the ingestion host, the sink and the query host in one process, against
-an embedded Kafka broker, an embedded ClickHouse and a SQLite file. Everything
-is kept in the data folder and survives a stop.
+		Long: `Runs the ingestion host, the sink and the query host in one process, with an embedded
+Kafka broker, an embedded ClickHouse and a SQLite file. All data is kept in the data
+folder and survives a restart.
 
-The first start creates an organization, a user, a website and an API key.
-Addresses, ids and secrets are written to dev.env in the data folder, and the
-line "millrace ready" is printed when events can be sent and queried.
+The first start creates an organization, a user, a website and an API key. It writes
+addresses, ids and secrets to dev.env in the data folder, and prints the line "millrace
+ready" when events can be sent and queried.
 
-Set --kafka.brokers, --clickhouse.addr or --store.url and it uses that backend
-instead of the embedded one.`,
+Set --kafka.brokers, --clickhouse.addr or --store.url to use that backend instead of the
+embedded one.`,
 		Example: `  millrace standalone
   millrace standalone --data.dir /tmp/try --query.listen 127.0.0.1:9080
   millrace standalone --kafka.brokers kafka-1:9092,kafka-2:9092

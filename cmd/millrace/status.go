@@ -25,15 +25,15 @@ func newStatus() *cobra.Command {
 	var f statusFlags
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Tell on one screen how an installation is",
-		Long: `Asks Kafka, ClickHouse and the metadata store, and tells on one screen: topics
-with partitions, sinks and lag, how far back event ids are remembered, open plans,
-what the ledger says about committed offsets, days without rollups, rows, parts
-and disks, migrations, quotas and versions. It needs no daemon to run; with
---admin it asks those that are named too.
+		Short: "Show an installation's health on one screen",
+		Long: `Reads Kafka, ClickHouse and the metadata store, and prints one screen: topics with
+partitions, sinks and lag, how far back event ids are remembered, open plans, the ledger's
+coverage of committed offsets, days without rollups, rows, parts and disks, migrations,
+quotas and versions. It needs no running daemon. With --admin it also queries the
+daemons at those addresses.
 
-What cannot be asked within --timeout is told as unknown, and the rest all the
-same. It ends with 0 when all is well, with 1 when something calls for attention,
+Parts that do not respond within --timeout are shown as unknown, and the others are still
+shown. It exits with 0 when everything is healthy, with 1 when something needs attention,
 and with 2 when a part is unknown.`,
 		Example: `  millrace status
   millrace status --admin 10.0.0.7:9464,10.0.0.8:9464
@@ -54,9 +54,9 @@ and with 2 when a part is unknown.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.admins, "admin", nil, "private listeners of daemons to ask, `HOST:PORT`, comma-separated")
-	flags.DurationVar(&f.timeout, "timeout", 10*time.Second, "how long to ask at most")
-	flags.DurationVar(&f.watch, "watch", 0, "ask again and again, this far apart, until interrupted")
+	flags.StringSliceVar(&f.admins, "admin", nil, "admin listeners of daemons to query, `HOST:PORT`, comma-separated")
+	flags.DurationVar(&f.timeout, "timeout", 10*time.Second, "maximum time to wait for responses")
+	flags.DurationVar(&f.watch, "watch", 0, "repeat at this interval until interrupted")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -93,9 +93,9 @@ func (f *statusFlags) print(out io.Writer, s *status.Status) error {
 func ending(s status.State) error {
 	switch s {
 	case status.Attention:
-		return errors.New("something calls for attention, see above")
+		return errors.New("something needs attention, see above")
 	case status.Unknown:
-		return failedError{errors.New("a part could not be asked, see above")}
+		return failedError{errors.New("a part did not respond, see above")}
 	case status.Healthy:
 	}
 	return nil

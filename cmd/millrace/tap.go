@@ -29,11 +29,11 @@ func newTap() *cobra.Command {
 	var f tapFlags
 	cmd := &cobra.Command{
 		Use:   "tap [topic]",
-		Short: "Print a topic's records as they pass",
-		Long: `Prints the records of a topic, events.v1 when none is named, one line each: time
-of receipt, partition and offset, owner, type, name and properties. It joins no
-consumer group, so it disturbs nobody. It goes on until Ctrl-C, or with --exit
-until the records that were there when it began.`,
+		Short: "Print a topic's records as they arrive",
+		Long: `Prints the records of a topic, events.v1 by default, one line each: receive time,
+partition and offset, owner, type, name and properties. It joins no consumer group, so it
+does not affect other consumers. It runs until Ctrl-C, or with --exit until the last
+record that was in the topic at its start.`,
 		Example: `  millrace tap
   millrace tap --since 10m --website web_01JD… --exit
   millrace tap events.v1 --type custom --json | jq .properties
@@ -69,8 +69,8 @@ until the records that were there when it began.`,
 	flags.StringVar(&f.kind, "type", "", "only records of this `TYPE`, such as custom")
 	flags.StringVar(&f.since, "since", "",
 		"only records received since `WHEN`: 10m, 24h, or a time such as 2026-11-21T08:00:00Z")
-	flags.BoolVar(&f.exit, "exit", false, "end after the records that are there now")
-	flags.BoolVar(&f.raw, "json", false, "print each record's value as it stands in the topic")
+	flags.BoolVar(&f.exit, "exit", false, "exit after the records that are in the topic now")
+	flags.BoolVar(&f.raw, "json", false, "print each record's value unchanged")
 	return cmd
 }
 
@@ -92,7 +92,7 @@ func parseWhen(flag, text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%s: %q is neither a duration such as 10m nor a time such as %s",
+	return time.Time{}, fmt.Errorf("%s must be a duration such as 10m or a time such as %[3]s, not %[2]q",
 		flag, text, now.UTC().Format(time.RFC3339))
 }
 

@@ -13,11 +13,11 @@ import (
 func newTopics() *cobra.Command {
 	topics := &cobra.Command{
 		Use:   "topics",
-		Short: "Create and check the Kafka topics, and say who may read them",
+		Short: "Create, check and grow the Kafka topics, and grant read access",
 	}
 	topics.AddCommand(newTopicsCreate(), &cobra.Command{
 		Use:     "check",
-		Short:   "Fail when a topic is missing, or may lose what was acknowledged",
+		Short:   "Check that no topic is missing or may lose acknowledged records",
 		Example: `  millrace topics check --kafka.brokers kafka-1:9092`,
 		Args:    cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) error {
@@ -46,7 +46,7 @@ func checkSettings(cmd *cobra.Command, s config.Settings) error {
 	case broken && !s.Kafka.AllowWeakTopics:
 		return kafka.ErrUnsafeTopics
 	case len(defects) == 0:
-		fmt.Fprintln(cmd.OutOrStdout(), "all topics are there")
+		fmt.Fprintln(cmd.OutOrStdout(), "all topics exist")
 	}
 	return nil
 }
@@ -55,10 +55,10 @@ func newTopicsCreate() *cobra.Command {
 	var wait waitFlag
 	cmd := &cobra.Command{
 		Use:   "create",
-		Short: "Create the topics that are missing",
-		Long: `Creates the topics that are missing, with --kafka.partitions partitions (64) and
---kafka.replication replicas (3). A topic that exists is left as it is.
-With --wait it may be started before the brokers.`,
+		Short: "Create the missing topics",
+		Long: `Creates the missing topics, with --kafka.partitions partitions (64) and
+--kafka.replication replicas (3). It leaves existing topics unchanged. With --wait it may
+be started before the brokers.`,
 		Example: `  millrace topics create --kafka.brokers kafka-1:9092
   millrace topics create --kafka.brokers 127.0.0.1:9092 --kafka.partitions 4 --kafka.replication 1`,
 		Args: cobra.NoArgs,
@@ -71,7 +71,7 @@ With --wait it may be started before the brokers.`,
 				fmt.Fprintln(cmd.OutOrStdout(), "created", name)
 			}
 			if err == nil && len(created) == 0 {
-				fmt.Fprintln(cmd.OutOrStdout(), "all topics are there")
+				fmt.Fprintln(cmd.OutOrStdout(), "all topics exist")
 			}
 			return err
 		}),

@@ -30,15 +30,15 @@ func newTopicsACL() *cobra.Command {
 	var f aclFlags
 	cmd := &cobra.Command{
 		Use:   "acl",
-		Short: "Print the permissions of somebody who only reads topics",
-		Long: `Prints what lets a principal read topics with a consumer group of its own, and
-nothing else: Describe and Read on each topic, Read on the groups whose name
-begins with the prefix. It never allows writing. Without --topics that is every
-topic but those of dead letters.
+		Short: "Print the permissions for read-only access to topics",
+		Long: `Prints the permissions that a principal needs to read topics with a consumer group of its
+own, and no others: Describe and Read on each topic, and Read on the groups whose names
+begin with the prefix. It never grants write access. Without --topics it covers every
+topic except the dead-letter topics.
 
-As it is, it asks no broker: it prints commands for Kafka's own kafka-acls.sh, or
-JSON. With --apply it creates the permissions itself, as kafka.sasl.user, who
-must be allowed to alter the cluster; those that are there stay.`,
+By default it does not contact the brokers. It prints commands for Kafka's kafka-acls.sh,
+or JSON. With --apply it creates the permissions as kafka.sasl.user, which must be allowed
+to alter the cluster. Existing permissions stay.`,
 		Example: `  millrace topics acl --principal User:alice
   millrace topics acl --principal User:alice --topics events.v1 --group warehouse- --format json
   millrace topics acl --principal User:alice --apply --kafka.sasl.mechanism scram-sha-512 --kafka.sasl.user admin`,
@@ -48,11 +48,12 @@ must be allowed to alter the cluster; those that are there stay.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.tapper.Principal, "principal", "", "`PRINCIPAL` who may read, such as User:alice (required)")
+	flags.StringVar(&f.tapper.Principal, "principal", "", "`PRINCIPAL` to grant read access, such as User:alice "+
+		"(required)")
 	flags.StringSliceVar(&f.tapper.Topics, "topics", nil, "only these `TOPICS`, without prefix, comma-separated")
 	flags.StringVar(&f.tapper.GroupPrefix, "group", "",
-		"what its consumer groups begin with, `PREFIX`; its name and a hyphen when left out")
-	flags.StringVar(&f.format, "format", "kafka-acls", "kafka-acls or json, `FORMAT`")
+		"`PREFIX` of its consumer groups (default: the principal's name and a hyphen)")
+	flags.StringVar(&f.format, "format", "kafka-acls", "output `FORMAT`: kafka-acls or json")
 	flags.BoolVar(&f.apply, "apply", false, "create the permissions instead of printing them")
 	return cmd
 }
@@ -61,7 +62,7 @@ func (f *aclFlags) run(cmd *cobra.Command, s config.Settings) error {
 	write, ok := aclFormats[f.format]
 	switch {
 	case !ok:
-		return fmt.Errorf("--format: %q is neither kafka-acls nor json", f.format)
+		return fmt.Errorf("--format must be kafka-acls or json, not %q", f.format)
 	case f.tapper.Principal == "":
 		return errors.New("--principal is required")
 	}
@@ -106,7 +107,7 @@ func printJSON(w io.Writer, _ config.Kafka, acls []kafka.ACL) error {
 // printCommands writes one command per permission, so that each can be read,
 // left out or repeated on its own.
 func printCommands(w io.Writer, cfg config.Kafka, acls []kafka.ACL) error {
-	fmt.Fprintln(w, "# where the brokers ask who you are, add --command-config FILE")
+	fmt.Fprintln(w, "# if the brokers require authentication, add --command-config FILE")
 	for i := range acls {
 		a := &acls[i]
 		_, err := fmt.Fprintf(w,

@@ -16,7 +16,7 @@ func TestPermissionsArePrintedAsCommands(t *testing.T) {
 	got := mustMillrace(t, "topics", "acl", "--principal", "User:o'hara", "--topics", "events.v1", "--group", "tap-",
 		"--kafka.brokers", "kafka-1:9092,kafka-2:9092", "--kafka.topic_prefix", "acme.")
 	const allow = `kafka-acls.sh --bootstrap-server 'kafka-1:9092,kafka-2:9092' --add --allow-principal 'User:o'\''hara' --operation `
-	want := "# where the brokers ask who you are, add --command-config FILE\n" +
+	want := "# if the brokers require authentication, add --command-config FILE\n" +
 		allow + "Describe --topic 'acme.events.v1' --resource-pattern-type literal\n" +
 		allow + "Read --topic 'acme.events.v1' --resource-pattern-type literal\n" +
 		allow + "Read --group 'tap-' --resource-pattern-type prefixed\n"
@@ -66,8 +66,8 @@ func TestPermissionsNeedAPrincipalAndAKnownFormat(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"":                                           "--principal is required",
-		"--principal User:a --format yaml":           `--format: "yaml" is neither kafka-acls nor json`,
-		"--principal User:a --topics x":              `there is no topic "x"; the topics are events.v1, `,
+		"--principal User:a --format yaml":           `--format must be kafka-acls or json, not "yaml"`,
+		"--principal User:a --topics x":              `unknown topic "x"; the topics are events.v1, `,
 		"--principal User:a --group millrace":        `group prefix "millrace" includes millrace-sink`,
 		"--principal User:a --sink.group a-sink":     `group prefix "a-" includes a-sink`,
 		"--principal User:a --group millrace-sink-w": `group prefix "millrace-sink-w" includes millrace-sink-web`,

@@ -23,20 +23,19 @@ func newTopicsGrow() *cobra.Command {
 	var partitions int
 	cmd := &cobra.Command{
 		Use:   "grow",
-		Short: "Give a topic more partitions, without counting anything twice",
-		Long: `Gives a topic that sinks store more partitions, so that more sinks share the work.
-Everything runs on; edges find the new partitions within five minutes, and sinks
-take them over by themselves.
+		Short: "Add partitions to a topic, without counting events twice",
+		Long: `Adds partitions to a topic that sinks store, so that more sinks share the load. All
+daemons keep running: edges find the new partitions within five minutes, and sinks take
+them over automatically.
 
-A website whose partition changes meets a window of event ids there that has not
-seen what the old one has: a resend of what came within sink.window is stored once
-more. So the days concerned are listed as dirty before, and answered from the
-events themselves, where a resend counts once. When edges have been sending to the
-new partitions for longer than sink.window, stop the sinks, run "millrace rollups
-rebuild", and start them.
+A website that moves to another partition meets a deduplication window without its recent
+event ids, so a duplicate within sink.window is stored once more. The command therefore
+lists the affected days as dirty first, and queries read them from the events, where a
+duplicate counts once. When edges have sent to the new partitions for longer than
+sink.window, stop the sinks, run "millrace rollups rebuild", and start them.
 
-Kafka can not take partitions away again. Set kafka.partitions to the new number
-afterwards. docs/guides/growing-topics.md tells all of it.`,
+Kafka cannot remove partitions. Set kafka.partitions to the new number afterwards.
+docs/guides/growing-topics.md describes the whole procedure.`,
 		Example: `  millrace topics grow --topic events.v1 --partitions 128 --dry-run
   millrace topics grow --topic events.v1 --partitions 128`,
 		Args: cobra.NoArgs,
@@ -44,7 +43,7 @@ afterwards. docs/guides/growing-topics.md tells all of it.`,
 			pipelines := pipelinesOf(s.Sink)
 			i := slices.IndexFunc(pipelines, func(l repair.Pipeline) bool { return l.Topic == topic })
 			if i < 0 {
-				return fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", topic, topicsOf(pipelines))
+				return fmt.Errorf("--topic is %q; it must be one of %s", topic, topicsOf(pipelines))
 			}
 			store := ledgerstore.NewStore(s.ClickHouse)
 			defer func() { err = errors.Join(err, store.Close()) }()
@@ -63,11 +62,11 @@ afterwards. docs/guides/growing-topics.md tells all of it.`,
 			out := cmd.OutOrStdout()
 			if dryRun {
 				_, err = fmt.Fprintf(out,
-					"nothing was changed; %s would grow from %d to %d partitions, and %d days of owners be listed as dirty\n", topic,
+					"nothing was changed; %s would grow from %d to %d partitions, and %d owner days would be listed as dirty\n", topic,
 					g.From, g.To, len(g.Days))
 				return err
 			}
-			fmt.Fprintf(out, "%s has %d partitions now, %d before; %d days of owners are listed as dirty\n",
+			fmt.Fprintf(out, "%s now has %d partitions instead of %d; %d owner days are listed as dirty\n",
 				topic, g.To, g.From, len(g.Days))
 			_, err = fmt.Fprintf(out,
 				"set kafka.partitions to %d; after %s, stop the sinks, run \"millrace rollups rebuild\", and start them\n", g.To,
@@ -77,7 +76,7 @@ afterwards. docs/guides/growing-topics.md tells all of it.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&topic, "topic", "", "`TOPIC` without prefix, such as events.v1 (required)")
-	flags.IntVar(&partitions, "partitions", 0, "how many it is to have, `N` (required)")
-	flags.BoolVar(&dryRun, "dry-run", false, "only say what would be done")
+	flags.IntVar(&partitions, "partitions", 0, "new `NUMBER` of partitions (required)")
+	flags.BoolVar(&dryRun, "dry-run", false, "print what would be done, without doing it")
 	return cmd
 }

@@ -21,7 +21,7 @@ import (
 func newUsers() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "users",
-		Short: "Create and list people who sign in, verify them and permit them a new password",
+		Short: "Create, list and verify users, and reset their passwords",
 	}
 	cmd.AddCommand(newUsersCreate(), newUsersList(), newUsersVerify(), newUsersResetPassword())
 	return cmd
@@ -37,10 +37,10 @@ func newUsersCreate() *cobra.Command {
 	var f userFlags
 	cmd := &cobra.Command{
 		Use:   "create",
-		Short: "Create a user and print their password, once",
-		Long: `Creates a user, with a place in an organization when one is named. The password
-is made up and printed, unless --password-stdin says that its first line is on
-the standard input; the store keeps its hash. The address counts as verified.`,
+		Short: "Create a user, and print the password once",
+		Long: `Creates a user, and adds the user to an organization if --organization is given. The
+password is generated and printed. With --password-stdin it is read from the first line of
+standard input. The store keeps only its hash. The email address counts as verified.`,
 		Example: `  millrace users create --email ann@shop.example --name Ann --organization org_01JD… --role admin
   pass show ann | millrace users create --email ann@shop.example --name Ann --password-stdin`,
 		Args: cobra.NoArgs,
@@ -51,9 +51,9 @@ the standard input; the store keeps its hash. The address counts as verified.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.email, "email", "", "`ADDRESS` that the user signs in with (required)")
 	flags.StringVar(&f.name, "name", "", "`NAME` of the user (required)")
-	flags.StringVar(&f.organization, "organization", "", "give the user a place in this organization `ID`")
+	flags.StringVar(&f.organization, "organization", "", "add the user to this organization `ID`")
 	flags.StringVar(&f.role, "role", string(org.RoleViewer), "`ROLE` in the organization: owner, admin, editor or viewer")
-	flags.BoolVar(&f.passwordStdin, "password-stdin", false, "read the password from the standard input")
+	flags.BoolVar(&f.passwordStdin, "password-stdin", false, "read the password from standard input")
 	jsonFlag(cmd, &f.json)
 	return cmd
 }
@@ -107,7 +107,7 @@ func (f *userFlags) create(cmd *cobra.Command, db *store.Store, now time.Time) e
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "created %s (%s)\n", u.ID, u.Email)
 	if made {
-		fmt.Fprintln(cmd.ErrOrStderr(), "the password is shown only now:")
+		fmt.Fprintln(cmd.ErrOrStderr(), "the password is shown only once:")
 		fmt.Fprintln(cmd.OutOrStdout(), password) // alone, for PASSWORD=$(millrace users create …)
 	}
 	return nil
@@ -129,7 +129,7 @@ func newUsersList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List everybody who can sign in, and where they belong",
+		Short:   "List all users with their organizations",
 		Example: `  millrace users list --json | jq -r .email`,
 		Args:    cobra.NoArgs,
 		RunE: withStore(func(cmd *cobra.Command, _ []string, _ config.Settings, db *store.Store) error {
@@ -200,10 +200,10 @@ func newUsersVerify() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify ADDRESS",
-		Short: "Say that an address is the user's own",
-		Long: `Has the address of a user who signed up count as verified, as the token does that
-they were mailed. It is for those whom that mail does not reach: only who has a
-verified address may have invitations mailed.`,
+		Short: "Mark a user's email address as verified",
+		Long: `Marks the email address of a user who signed up as verified, as the mailed token does.
+Use it when that mail does not arrive: a user can mail invitations only from a verified
+address.`,
 		Example: `  millrace users verify ann@shop.example`,
 		Args:    cobra.ExactArgs(1),
 		RunE: withStore(func(cmd *cobra.Command, args []string, _ config.Settings, db *store.Store) error {
@@ -229,12 +229,12 @@ func newUsersResetPassword() *cobra.Command {
 	var set, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "reset-password ADDRESS",
-		Short: "Permit a user a new password, or set one",
-		Long: `Prints a token with which the user sets a new password within an hour, by the
-operation password/reset. It is for installations that send no mail.
+		Short: "Issue a password reset token, or set a new password",
+		Long: `Prints a token that is valid for an hour. The user sets a new password with it through the
+operation password/reset. Use it in an installation that sends no mail.
 
-With --set a password is made up, set at once and printed instead, and all
-sessions of the user end.`,
+With --set it generates and sets a password, prints it, and ends all sessions of the
+user.`,
 		Example: `  millrace users reset-password ann@shop.example
   millrace users reset-password ann@shop.example --set`,
 		Args: cobra.ExactArgs(1),
@@ -249,7 +249,7 @@ sessions of the user end.`,
 			return permitPassword(cmd, db, u, s.Query.BaseURL(), asJSON)
 		}),
 	}
-	cmd.Flags().BoolVar(&set, "set", false, "make a password up and set it")
+	cmd.Flags().BoolVar(&set, "set", false, "generate a password and set it")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -266,7 +266,7 @@ func setPassword(cmd *cobra.Command, db *store.Store, u *org.User, asJSON bool) 
 	if asJSON {
 		return printRecord(cmd, map[string]string{"id": u.ID, "email": u.Email, "password": password})
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "set a new password for %s (%s); it is shown only now:\n", u.ID, u.Email)
+	fmt.Fprintf(cmd.ErrOrStderr(), "set a new password for %s (%s); it is shown only once:\n", u.ID, u.Email)
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), password)
 	return err
 }
@@ -280,7 +280,7 @@ func permitPassword(cmd *cobra.Command, db *store.Store, u *org.User, queryURL s
 		return printRecord(cmd, map[string]any{"id": u.ID, "email": u.Email, "token": text, "expiresAt": r.ExpiresAt})
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(),
-		"until %s %s may set a new password by POST %s/rpc/password/reset with this token, shown only now:\n",
+		"until %s, %s can set a new password with POST %s/rpc/password/reset and this token, shown only once:\n",
 		r.ExpiresAt.Format(time.RFC3339), u.Email, queryURL)
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), text)
 	return err

@@ -39,38 +39,40 @@ func newVerify() *cobra.Command {
 	var f verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Compare the topics with what was stored of them",
-		Long: `Reads the event topics again, up to the offsets that were committed when it
-begins, and compares: is every event in ClickHouse, is every row an event of a
-topic, do the rollups answer as the events do. Sinks may go on meanwhile: what is
-under way is no difference. A day whose rollups differ is looked at twice then, a
-little over twice sink.insert_timeout apart.
+		Short: "Check that everything in the topics was stored",
+		Long: `Reads the event topics again, up to the offsets that are committed at its start. It
+checks that ClickHouse holds every event, that every row is an event of a topic, and that
+the rollups agree with the events. Sinks may keep running: records in flight are no
+difference. A day whose rollups differ is checked a second time, a little more than twice
+sink.insert_timeout later.
 
-Dead letters, and days that were deleted on purpose, are counted apart. The days
-of the table are UTC days of events; of records that are no events, of receipt.
+Dead letters and days that were deleted on purpose are counted separately. The days of
+the table are UTC days: of the event, or of the receive time for records that are not
+events.
 
   in topic       records
   distinct       events whose first copy is among them
-  in base        of those, stored
+  in base        distinct events that are stored
   missing        events neither stored nor accounted for
-  unexpected     rows that are no event of a topic, or another one than they say
-  excluded       events of days that were deleted on purpose, and of websites and
-                 visitors that were erased
-  dead-lettered  records that are a dead letter, or a duplicate of one: received
-                 within sink.window after it
+  unexpected     rows that match no event of a topic, or an event other than the
+                 one they name
+  excluded       events of days that were deleted on purpose, and of erased websites
+                 and visitors
+  dead-lettered  records that are a dead letter, or a duplicate of one that was
+                 received within sink.window after it
   rollups        owners for which a rollup differs from the events
-  changing       owners for which events kept coming, so that nothing can be said
+  changing       owners whose events kept arriving, so that no result is possible
 
-Records of the time that sinks have not settled yet are compared with nothing. How
-many there are stands below the table: a few while sinks run, and all that came since
-where a partition is halted or no sink runs.
+Records that the sinks have not settled yet are not compared. The lines below the table
+show their number: a few while sinks run, and everything since the stop if a partition is
+halted or no sink runs.
 
-A partition with records of which the sink has committed no offset is a difference
-too: nothing says what became of them. Where sinks have just begun, look again a
-moment later.
+A partition with records but no committed offset counts as a difference too, because
+nothing shows whether its records were stored. If the sinks have just started, run the
+command again a moment later.
 
-It ends with 0 when there is no difference, with 1 when there is one, and with 2
-when it could not compare. It goes no further back than the topics hold.`,
+It exits with 0 without differences, with 1 if there are differences, and with 2 if it
+could not compare. It reaches no further back than the records of the topics.`,
 		Example: `  millrace verify
   millrace verify --since 2h
   millrace verify --topic events.v1 --since 2026-11-20T00:00:00Z --until 2026-11-21T00:00:00Z
@@ -86,7 +88,7 @@ when it could not compare. It goes no further back than the topics hold.`,
 				return failedError{err}
 			case !report.Same():
 				t := &report.Total
-				return fmt.Errorf("there are differences: %d events missing, %d rows unexpected, %d days of rollups, %d records "+
+				return fmt.Errorf("found differences: %d events missing, %d rows unexpected, %d days of rollups, %d records "+
 					"without a committed offset",
 					t.Missing, t.Unexpected, t.Rollups, report.Uncommitted)
 			}
@@ -94,11 +96,11 @@ when it could not compare. It goes no further back than the topics hold.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.topics, "topic", nil, "only this `TOPIC`, such as events.v1; may be given more than once")
+	flags.StringArrayVar(&f.topics, "topic", nil, "only this `TOPIC`, such as events.v1; may be repeated")
 	flags.StringVar(&f.since, "since", "24h",
-		"what was received since `WHEN`: 24h, or a time such as 2026-11-20T00:00:00Z")
-	flags.StringVar(&f.until, "until", "", "what was received before `WHEN`; up to now when left out")
-	flags.IntVar(&f.examples, "examples", 10, "differences of each kind that are shown")
+		"only records received since `WHEN`: 24h, or a time such as 2026-11-20T00:00:00Z")
+	flags.StringVar(&f.until, "until", "", "only records received before `WHEN` (default: now)")
+	flags.IntVar(&f.examples, "examples", 10, "number of differences to show of each kind")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -131,7 +133,7 @@ func (f *verifyFlags) options(cfg config.Sink, now time.Time) (verify.Options, e
 	}
 	for _, t := range f.topics {
 		if !slices.Contains(o.Known, t) {
-			return o, fmt.Errorf("--topic: %q is not a topic that sinks store; they are %s", t, topicsOf(o.Pipelines))
+			return o, fmt.Errorf("--topic is %q; it must be one of %s", t, topicsOf(o.Pipelines))
 		}
 	}
 	if len(f.topics) > 0 {
@@ -202,7 +204,7 @@ func printUnsettled(out io.Writer, all []verify.Unsettled) error {
 				most = u
 			}
 		}
-		if _, err := fmt.Fprintf(out, "not compared: up to %d records of %s, in %d partitions, that are not settled; "+
+		if _, err := fmt.Fprintf(out, "not compared: up to %d unsettled records of %s, in %d partitions; "+
 			"most of them, %d, in partition %d from offset %d on\n",
 			sum, topic, n, most.Records, most.Partition, most.From); err != nil {
 			return err

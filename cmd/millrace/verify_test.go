@@ -110,7 +110,7 @@ func deeds() map[string][]deed {
 			[]string{"DELETE FROM events WHERE _partition = 1 AND _offset = 3"},
 			func(d *verify.Day) { d.InBase, d.Missing, d.Rollups = 39, 1, 1 },
 			[]string{
-				"missing events.v1/1/3 web_1: neither a row nor a dead letter of it is there",
+				"missing events.v1/1/3 web_1: neither a row nor a dead letter exists for it",
 				"rollup /0/0 web_1: 9 events, 10 in the rollup of 15 minutes, 10 in that of a day",
 			},
 		}},
@@ -126,7 +126,7 @@ func deeds() map[string][]deed {
 				[]string{"INSERT INTO events (owner_id, event_date, received_at, _topic, _partition, _offset) VALUES ('web_9', " +
 					"'2020-01-01', now64(3), 'events.v1', 1, 1000)"},
 				unexpected,
-				[]string{"unexpected events.v1/1/1000 web_9: its partition ends before that offset"},
+				[]string{"unexpected events.v1/1/1000 web_9: its partition ends before this offset"},
 			},
 			{
 				"a partition that is not there",
@@ -139,21 +139,21 @@ func deeds() map[string][]deed {
 				"a row is copied to another name",
 				[]string{"INSERT INTO events SELECT * REPLACE ('other' AS name) FROM events WHERE _partition = 1 AND _offset = 3"},
 				unexpected,
-				[]string{"unexpected events.v1/1/3 web_1: the record there is another event"},
+				[]string{"unexpected events.v1/1/3 web_1: the record at this position is another event"},
 			},
 			{
 				"a row is copied to another day",
 				[]string{"INSERT INTO events SELECT * REPLACE (toDate('2020-01-01') AS event_date) FROM events WHERE _partition " +
 					"= 1 AND _offset = 5"},
 				unexpected,
-				[]string{"unexpected events.v1/1/5 web_1: the record there is another event"},
+				[]string{"unexpected events.v1/1/5 web_1: the record at this position is another event"},
 			},
 			{
 				"a row is copied to another event and place",
 				[]string{"INSERT INTO events SELECT * REPLACE (7 AS event_key, 0 AS _partition) FROM (SELECT * FROM events " +
 					"WHERE _partition = 1 AND _offset = 7)"},
 				unexpected,
-				[]string{"unexpected events.v1/0/7 web_1: the record there is another event"},
+				[]string{"unexpected events.v1/0/7 web_1: the record at this position is another event"},
 			},
 		},
 		"rollups are changed": {
@@ -238,7 +238,7 @@ func TestTwoPipelinesShareATable(t *testing.T) {
 	stop()
 	s.Run(t,
 		"INSERT INTO rollup_dirty (owner_id, event_date, reason) SELECT DISTINCT owner_id, event_date, 'over' FROM events")
-	s.must(t, "rollups rebuild", "are rebuilt")
+	s.must(t, "rollups rebuild", "were rebuilt")
 	r, err := s.verified(t, "")
 	if err != nil || r.Total.InTopic != 50 || r.Total.Missing != 0 || r.Total.InBase != 30 {
 		t.Errorf("both: %+v, %v", r.Total, err)
@@ -285,9 +285,9 @@ func TestVerifySaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	for line, want := range map[string]string{
-		"--topic events":                        `--topic: "events" is not a topic that sinks store; they are events.v1, events.backfill.v1, vitals.v1, errors.v1, identities.v1, ingestion.v1, clicks.v1, exposures.v1`,
-		"--since soon":                          `--since: "soon" is neither`,
-		"--until soon":                          `--until: "soon" is neither`,
+		"--topic events":                        `--topic is "events"; it must be one of events.v1, events.backfill.v1, vitals.v1, errors.v1, identities.v1, ingestion.v1, clicks.v1, exposures.v1`,
+		"--since soon":                          `--since must be a duration such as 10m or a time`,
+		"--until soon":                          `--until must be a duration such as 10m or a time`,
 		"--since 2026-01-02 --until 2026-01-01": "--since must be before --until",
 		"--clickhouse.addr=127.0.0.1:1":         "connecting to ClickHouse",
 	} {
@@ -311,9 +311,9 @@ func TestWhatWasNotComparedIsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, got, _ := strings.Cut(out.String(), "not compared")
-	const want = ": up to 42 records of events.v1, in 2 partitions, that are not settled; most of them, 40, in " +
-		"partition 3 from offset 150 on\nnot compared: up to 1 records of vitals.v1, in 1 partitions, that are not " +
-		"settled; most of them, 1, in partition 1 from offset 0 on\n"
+	const want = ": up to 42 unsettled records of events.v1, in 2 partitions; most of them, 40, in " +
+		"partition 3 from offset 150 on\nnot compared: up to 1 unsettled records of vitals.v1, in 1 partitions; " +
+		"most of them, 1, in partition 1 from offset 0 on\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

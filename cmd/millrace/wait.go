@@ -17,7 +17,7 @@ type waitFlag struct{ atMost time.Duration }
 
 func (w *waitFlag) add(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&w.atMost, "wait", 0,
-		"wait this `DURATION` for servers that are away, such as 2m; 0s ends at once")
+		"wait this `DURATION` for unavailable servers, such as 2m; 0s fails at once")
 }
 
 // until returns when all servers answer or the time is up: whoever called it meets the
@@ -41,7 +41,7 @@ type timeLimit struct{ atMost time.Duration }
 
 func (l *timeLimit) add(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&l.atMost, "timeout", 0,
-		"give up after this `DURATION`, --wait included, such as 1h; 0s never does")
+		"give up after this `DURATION`, including --wait, such as 1h; 0s means no limit")
 }
 
 // within does what a command does, whose context ends when the time is up.
@@ -49,7 +49,7 @@ func (l *timeLimit) within(cmd *cobra.Command, do func() error) error {
 	if l.atMost <= 0 {
 		return do()
 	}
-	over := fmt.Errorf("the %s of --timeout are over", l.atMost)
+	over := fmt.Errorf("the --timeout of %s has passed", l.atMost)
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), l.atMost, over)
 	defer cancel()
 	cmd.SetContext(ctx)

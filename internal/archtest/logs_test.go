@@ -42,7 +42,7 @@ func TestCheckLogs_FindsMessagesNotInCode(t *testing.T) {
 		"\"Not that\", it said."
 	want := []string{`r.md quotes "the moon is away" of the log, which nothing writes`}
 	if diff := cmp.Diff(want,
-		CheckLogs(`Warn("requests wait too long, new ones are rejected")`, "r.md", runbook)); diff != "" {
+		CheckLogs(`Warn("requests wait too long, rejecting new ones")`, "r.md", runbook)); diff != "" {
 		t.Errorf("quotes (-want +got):\n%s", diff)
 	}
 	long := inOneLine("Warn(\"the moon \" +\n\t\t\"is away\")")

@@ -300,7 +300,7 @@ func TestStandaloneInTheImageSaysWhatItLacks(t *testing.T) {
 	}
 	out, err := i.command(t.Context(), env, "millrace", "standalone").CombinedOutput()
 	if err == nil || !strings.Contains(string(out),
-		"this build brings no ClickHouse; set MILLRACE_CLICKHOUSE_ADDR to a server of your own") {
+		"this build contains no ClickHouse; set MILLRACE_CLICKHOUSE_ADDR to a server of your own") {
 		t.Errorf("it says %q, %v", out, err)
 	}
 }

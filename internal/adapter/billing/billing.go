@@ -70,17 +70,17 @@ type response struct {
 	Allowed *bool `json:"allowed"`
 }
 
-var errNoWord = errors.New("the response has no field allowed that is true or false")
+var errNoWord = errors.New("the response must have a field allowed, true or false")
 
 // Allowed implements quota.Biller.
 func (c *Client) Allowed(ctx context.Context, organizationID string) (bool, error) {
 	body, err := json.Marshal(question{organizationID})
 	if err != nil {
-		return false, fmt.Errorf("writing a question to the billing service: %w", err)
+		return false, fmt.Errorf("encoding a request to the billing service: %w", err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.cfg.URL, bytes.NewReader(body))
 	if err != nil {
-		return false, errors.New("preparing a question to the billing service: its address cannot be used")
+		return false, errors.New("creating a request to the billing service: billing.url cannot be used")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
@@ -90,7 +90,7 @@ func (c *Client) Allowed(ctx context.Context, organizationID string) (bool, erro
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return false, fmt.Errorf("asking the billing service: %w", withoutURL(err))
+		return false, fmt.Errorf("calling the billing service: %w", withoutURL(err))
 	}
 	defer resp.Body.Close()
 	return read(resp)
@@ -103,7 +103,7 @@ func read(resp *http.Response) (bool, error) {
 		return false, fmt.Errorf("reading the billing service's response: %w", withoutURL(err))
 	}
 	if resp.StatusCode != http.StatusOK {
-		return false, fmt.Errorf("the billing service answered with status %d", resp.StatusCode)
+		return false, fmt.Errorf("the billing service returned status %d", resp.StatusCode)
 	}
 	var a response
 	if err := json.Unmarshal(text, &a); err != nil || a.Allowed == nil {

@@ -98,7 +98,7 @@ func Ping(ctx context.Context, cfg config.ClickHouse) error {
 }
 
 // ErrNoAddress means that the settings name no server.
-var ErrNoAddress = errors.New("no address is set (clickhouse.addr)")
+var ErrNoAddress = errors.New("clickhouse.addr is empty")
 
 // dialAny is Dial that tells the address.
 func dialAny(ctx context.Context, cfg config.ClickHouse) (*Client, string, error) {
@@ -182,4 +182,4 @@ func WithoutDatabase(cfg config.ClickHouse) config.ClickHouse {
 // ErrHangs means that a server neither goes on with a statement nor lets anybody in: a
 // process that is stopped and a host that is cut off keep their connections, and say
 // nothing.
-var ErrHangs = errors.New("the server hangs")
+var ErrHangs = errors.New("the server does not respond")

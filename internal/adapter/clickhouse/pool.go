@@ -56,7 +56,7 @@ func (p *Pool) UseFor(ctx context.Context, bytes int64, f func(*Client) error) e
 }
 
 // ErrUnreached means that no address could be connected to, so that nothing was asked.
-var ErrUnreached = errors.New("no server could be connected to")
+var ErrUnreached = errors.New("no server accepted a connection")
 
 // UseAt is UseFor that tells the connection's address.
 func (p *Pool) UseAt(ctx context.Context, bytes int64, f func(*Client, string) error) error {

@@ -28,13 +28,13 @@ func Texts(ctx context.Context, c *Client, sql string, settings ...ch.Setting) (
 			return nil
 		},
 	}); err != nil {
-		return nil, fmt.Errorf("asking the server: %w", err)
+		return nil, fmt.Errorf("querying the server: %w", err)
 	}
 	return all, nil
 }
 
 // ErrOneRow means that a statement whose result is one row had none, or several.
-var ErrOneRow = errors.New("the server did not answer with one row")
+var ErrOneRow = errors.New("the server must return one row")
 
 // Single returns the only value of a column, or ErrOneRow.
 func Single(col *proto.ColInt64) (int64, error) {

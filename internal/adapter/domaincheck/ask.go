@@ -26,7 +26,7 @@ type answer struct {
 }
 
 // errNoServer says that the system names no resolver.
-var errNoServer = errors.New("no resolver is named")
+var errNoServer = errors.New("no resolver is configured")
 
 // servers are the resolvers to ask, in their order, each as host:port.
 func (c *Checker) servers() ([]string, error) {

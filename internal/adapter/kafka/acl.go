@@ -51,7 +51,7 @@ func (t Tapper) ACLs(cfg config.Kafka, ownGroups ...string) ([]ACL, error) {
 		return nil, fmt.Errorf("principal %q must be a type and a name, such as User:alice", t.Principal)
 	}
 	if strings.HasSuffix(t.Principal, ":*") {
-		return nil, fmt.Errorf("principal %s is everybody; name one who may read", t.Principal)
+		return nil, fmt.Errorf("principal %s stands for all users; name a single one", t.Principal)
 	}
 	group, err := t.groupPrefix(ownGroups)
 	if err != nil {
@@ -79,7 +79,7 @@ func (t Tapper) groupPrefix(own []string) (string, error) {
 		_, name, _ := strings.Cut(t.Principal, ":")
 		prefix = name + "-"
 		if !groupForm.MatchString(prefix) {
-			return "", fmt.Errorf("principal %s makes no good name of a group; choose a prefix", t.Principal)
+			return "", fmt.Errorf("principal %s cannot be part of a group name; choose a prefix with --group", t.Principal)
 		}
 	}
 	if !groupForm.MatchString(prefix) {
@@ -107,7 +107,7 @@ func (t Tapper) topics() ([]string, error) {
 	chosen = nil
 	for _, name := range t.Topics {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("there is no topic %q; the topics are %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("unknown topic %q; the topics are %s", name, strings.Join(known, ", "))
 		}
 		if !slices.Contains(chosen, name) {
 			chosen = append(chosen, name)

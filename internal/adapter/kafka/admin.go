@@ -152,7 +152,7 @@ func withClient(
 	defer reject(nil)
 	client, err := kgo.NewClient(append(opts, kgo.WithHooks(rejections{cfg, reject}))...)
 	if err != nil {
-		return fmt.Errorf("making the Kafka client: %w", err)
+		return fmt.Errorf("creating the Kafka client: %w", err)
 	}
 	defer client.Close()
 	err = do(ctx, client)

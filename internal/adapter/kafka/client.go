@@ -24,7 +24,7 @@ const (
 	adminTimeout = 15 * time.Second
 )
 
-var errNoBrokers = errors.New("kafka.brokers names no broker")
+var errNoBrokers = errors.New("kafka.brokers is empty")
 
 // ClientOptions returns what every client of the process has in common. ClientID
 // names the client to brokers and in metrics, such as "ingest-edge"; reg may be

@@ -46,7 +46,7 @@ func (c *Consumer) begin(ctx context.Context, ps []sink.Partition) {
 	c.own(begun, true)
 	c.again(ps, begun)
 	if err != nil {
-		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking up where partitions begin failed, trying again",
+		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking up partition start offsets failed, retrying",
 			slog.Int("partitions", len(ps)-len(begun)), slog.Any("error", err))
 	}
 	if len(assignments) > 0 {
@@ -150,7 +150,7 @@ func (c *Consumer) assignments(ctx context.Context, ps []sink.Partition) ([]sink
 	for _, p := range ps {
 		a, err := c.assignment(p, metadata.Topics, committed)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("looking up %s/%d: %w", p.Topic, p.Index, err))
+			errs = append(errs, fmt.Errorf("reading %s/%d: %w", p.Topic, p.Index, err))
 			continue
 		}
 		all, led = append(all, a), append(led, p)
@@ -162,7 +162,7 @@ func (c *Consumer) assignments(ctx context.Context, ps []sink.Partition) ([]sink
 	all = slices.DeleteFunc(all, func(a sink.Assignment) bool {
 		_, known := starts[a.Partition]
 		if !known && err == nil {
-			errs = append(errs, fmt.Errorf("looking up %s/%d: its broker left it out of the response",
+			errs = append(errs, fmt.Errorf("reading %s/%d: the broker's response lacks the partition",
 				a.Partition.Topic, a.Partition.Index))
 		}
 		return !known

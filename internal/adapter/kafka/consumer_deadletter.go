@@ -32,7 +32,7 @@ func (c *Consumer) Send(ctx context.Context, letters []sink.DeadLetter) error {
 	for i := range letters {
 		r, err := c.deadLetter(&letters[i], now)
 		if err != nil {
-			return fmt.Errorf("making %d dead letters: %w", len(letters), err)
+			return fmt.Errorf("creating %d dead letters: %w", len(letters), err)
 		}
 		records[i] = r
 	}

@@ -36,7 +36,8 @@ func (c *Consumer) offsetsAt(ctx context.Context, ps []sink.Partition, at int64)
 	for _, shard := range c.client.RequestSharded(ctx, c.offsetsRequest(ps, at)) {
 		resp, ok := shard.Resp.(*kmsg.ListOffsetsResponse)
 		if !ok {
-			errs = append(errs, fmt.Errorf("asking broker %d: %w", shard.Meta.NodeID, cmp.Or(shard.Err, errResponse)))
+			errs = append(errs, fmt.Errorf("requesting offsets from broker %d: %w",
+				shard.Meta.NodeID, cmp.Or(shard.Err, errResponse)))
 			continue
 		}
 		for i := range resp.Topics {
@@ -73,7 +74,7 @@ func (c *Consumer) offsetsRequest(ps []sink.Partition, at int64) *kmsg.ListOffse
 	return req
 }
 
-var errNoBatch = errors.New("the broker sent no record batch")
+var errNoBatch = errors.New("the broker's response has no record batch")
 
 // ReceivedAt implements sink.Reader. It reads no record: a batch says itself when its first one was
 // received, also one that cannot be unpacked or was damaged, and the rest were with it.
@@ -85,14 +86,14 @@ func (c *Consumer) ReceivedAt(ctx context.Context, p sink.Partition, offset int6
 		got, err = c.fetchOne(ctx, name, p, got.LogStartOffset)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("looking up when %s/%d/%d was received: %w", p.Topic, p.Index, offset, err)
+		return 0, fmt.Errorf("reading when %s/%d/%d was received: %w", p.Topic, p.Index, offset, err)
 	}
 	for batch, rest := nextBatch(got.RecordBatches); batch != nil; batch, rest = nextBatch(rest) {
 		if h := headerOf(batch); h.magic == currentMagic && h.last >= offset && h.time > 0 {
 			return h.time, nil
 		}
 	}
-	return 0, fmt.Errorf("looking up when %s/%d/%d was received: %w", p.Topic, p.Index, offset, errNoBatch)
+	return 0, fmt.Errorf("reading when %s/%d/%d was received: %w", p.Topic, p.Index, offset, errNoBatch)
 }
 
 // fetchOne asks the leader of a partition for the batch that has an offset, and for no more: brokers

@@ -78,7 +78,7 @@ func (c *Consumer) deliverBatch(
 	}
 	records, err := c.unpack.unpack(t.batch[batchHeaderSize:], h.codec())
 	if err != nil {
-		return 0, fmt.Errorf("unpacking the batch at %d: %w", h.first, err)
+		return 0, fmt.Errorf("decompressing the batch at %d: %w", h.first, err)
 	}
 	if t.from <= h.first { // else it was told of before
 		c.fetcher.tell(t, &h, len(records))
@@ -146,7 +146,7 @@ func (c *Consumer) fetchErrors(ctx context.Context, fetches kgo.Fetches) (fatal 
 // fetchFailed counts and logs an error. The owner is told where nothing comes any more.
 func (c *Consumer) fetchFailed(ctx context.Context, p sink.Partition, err error) {
 	c.errs.Inc()
-	c.deps.Log.LogAttrs(ctx, slog.LevelError, "fetching failed",
+	c.deps.Log.LogAttrs(ctx, slog.LevelError, "Kafka fetch failed",
 		slog.String("topic", p.Topic), slog.Int("partition", int(p.Index)), slog.Any("error", err))
 	if errors.Is(err, kerr.OffsetOutOfRange) || errors.Is(err, sink.ErrTruncated) || errors.Is(err, buffer.ErrUnreadable) {
 		c.listener.Gone(ctx, p, err)

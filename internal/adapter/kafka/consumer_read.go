@@ -33,7 +33,7 @@ func (c *Consumer) Holds(ctx context.Context, p sink.Partition, offsets ledger.S
 		topic: TopicName(c.cfg, p.Topic), partition: p.Index, next: offsets.First, to: offsets.Last + 1, observer: nobody{},
 	}
 	if err := c.scan(ctx, &s); err != nil {
-		return false, fmt.Errorf("looking for records of %s/%d at %d-%d: %w",
+		return false, fmt.Errorf("finding records of %s/%d at %d-%d: %w",
 			p.Topic, p.Index, offsets.First, offsets.Last, err)
 	}
 	return s.control || s.records > 0, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace/millrace/internal/platform/control"
 )
 
-var errPartitions = errors.New("it must have one partition, so that changes keep their order")
+var errPartitions = errors.New("the topic must have one partition, so that changes keep their order")
 
 // ControlSource implements control.Source. It belongs to no consumer group, as
 // every process reads every change.
@@ -44,7 +44,7 @@ func (s *ControlSource) Follow(ctx context.Context, do func(context.Context, con
 		kgo.FetchMaxWait(fetchMaxWait),
 	)...)
 	if err != nil {
-		return fmt.Errorf("making the reader of topic %s: %w", topic, err)
+		return fmt.Errorf("creating the reader of topic %s: %w", topic, err)
 	}
 	defer client.Close()
 	from, end, err := controlRange(ctx, kadm.NewClient(client), topic)
@@ -85,7 +85,7 @@ func controlRange(ctx context.Context, adm *kadm.Client, topic string) (from, en
 	defer cancel()
 	starts, err := offsets(ctx, adm.ListStartOffsets, topic)
 	if errors.Is(err, kerr.UnknownTopicOrPartition) {
-		return 0, 0, errors.New(`it does not exist; create it with "millrace topics create"`)
+		return 0, 0, errors.New(`the topic does not exist; create it with "millrace topics create"`)
 	}
 	if err != nil {
 		return 0, 0, err

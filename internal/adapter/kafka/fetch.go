@@ -13,7 +13,7 @@ import (
 	"github.com/millrace/millrace/internal/pipeline/sink/buffer"
 )
 
-var errSum = errors.New("the checksum of a record batch is not that of its bytes")
+var errSum = errors.New("a record batch has a wrong checksum")
 
 // ask is what a request asks for of a partition.
 type ask struct {

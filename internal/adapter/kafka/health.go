@@ -67,7 +67,7 @@ func NewHealth(cfg config.Kafka, log *slog.Logger, reg prometheus.Registerer) (*
 	}
 	client, err := kgo.NewClient(opts...)
 	if err != nil {
-		return nil, fmt.Errorf("making the Kafka client: %w", err)
+		return nil, fmt.Errorf("creating the Kafka client: %w", err)
 	}
 	h := &Health{cfg: cfg, log: log, client: client, admin: kadm.NewClient(client)}
 	reg.MustRegister(h)
@@ -103,7 +103,7 @@ func (h *Health) look(ctx context.Context) {
 	}
 	h.last.Store(seen)
 	if err != nil && !h.quiet {
-		h.log.LogAttrs(ctx, slog.LevelWarn, "asking brokers how the topics do failed", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "topic health check failed", slog.Any("error", err))
 	}
 	h.quiet = err != nil
 }
@@ -115,11 +115,11 @@ func (h *Health) read(ctx context.Context) (*clusterHealth, error) {
 	}
 	seen, err := h.admin.Metadata(ctx, names...)
 	if err != nil {
-		return nil, fmt.Errorf("asking for metadata: %w", err)
+		return nil, fmt.Errorf("requesting metadata: %w", err)
 	}
 	configs, err := h.admin.DescribeTopicConfigs(ctx, names...)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the settings of topics: %w", err)
+		return nil, fmt.Errorf("requesting the settings of topics: %w", err)
 	}
 	cluster := &clusterHealth{brokers: len(seen.Brokers)}
 	for i, t := range Topics {

@@ -75,7 +75,7 @@ func Inspect(ctx context.Context, cfg config.Kafka, groups ...string) (Cluster, 
 	err := withAdminClient(ctx, cfg, func(ctx context.Context, client *kgo.Client) error {
 		c.readVersion(ctx, client)
 		if err := c.readTopics(ctx, cfg, client); err != nil {
-			return fmt.Errorf("asking for topics at %s: %w", strings.Join(cfg.Brokers, ", "), err)
+			return fmt.Errorf("requesting topics at %s: %w", strings.Join(cfg.Brokers, ", "), err)
 		}
 		if err := c.readSettings(ctx, cfg, client); err != nil {
 			return err
@@ -193,7 +193,7 @@ func (c *Cluster) readSettings(ctx context.Context, cfg config.Kafka, client *kg
 	}
 	response, err := req.RequestWith(ctx, client)
 	if err != nil {
-		return fmt.Errorf("asking for the settings of topics: %w", err)
+		return fmt.Errorf("requesting the settings of topics: %w", err)
 	}
 	for i := range response.Resources {
 		resource := &response.Resources[i]
@@ -219,7 +219,7 @@ func (c *Cluster) readGroups(ctx context.Context, client *kgo.Client, groups []s
 			c.Groups[g] = 0 // not even where the group is kept
 			continue
 		case err != nil:
-			return fmt.Errorf("asking for group %s: %w", g, err)
+			return fmt.Errorf("requesting group %s: %w", g, err)
 		}
 		for i := range response.Groups {
 			switch err := kerr.ErrorForCode(response.Groups[i].ErrorCode); {
@@ -228,7 +228,7 @@ func (c *Cluster) readGroups(ctx context.Context, client *kgo.Client, groups []s
 			case errors.Is(err, kerr.GroupIDNotFound):
 				c.Groups[g] = untold
 			case err != nil:
-				return fmt.Errorf("asking for group %s: %w", g, err)
+				return fmt.Errorf("requesting group %s: %w", g, err)
 			default:
 				c.Groups[g] = Permissions(response.Groups[i].AuthorizedOperations)
 			}
@@ -256,7 +256,7 @@ func Newest(ctx context.Context, cfg config.Kafka, topic string) (newest time.Ti
 	err = withAdmin(ctx, cfg, func(ctx context.Context, adm *kadm.Client) error {
 		listed, err := adm.ListMaxTimestampOffsets(ctx, TopicName(cfg, topic))
 		if err != nil {
-			return fmt.Errorf("asking for the newest record of %s: %w", topic, err)
+			return fmt.Errorf("requesting the newest record of %s: %w", topic, err)
 		}
 		listed.Each(func(o kadm.ListedOffset) {
 			if at := time.UnixMilli(o.Timestamp); o.Err == nil && o.Timestamp > 0 && at.After(newest) {

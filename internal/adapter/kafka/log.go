@@ -41,7 +41,7 @@ func (l *Log) At(ctx context.Context, at record.Position, do func(*record.Record
 		return do(&t.Record, t.Position)
 	})
 	if err == nil && !found {
-		err = fmt.Errorf("there is no record %s/%d/%d", at.Topic, at.Partition, at.Offset)
+		err = fmt.Errorf("record %s/%d/%d does not exist", at.Topic, at.Partition, at.Offset)
 	}
 	return err
 }

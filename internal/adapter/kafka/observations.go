@@ -52,7 +52,7 @@ func (c *Consumer) beginStretch(
 		err = listed[name][p.Index].Err
 	}
 	if err != nil {
-		return fmt.Errorf("looking up the first record of the window of %s/%d: %w", p.Topic, p.Index, err)
+		return fmt.Errorf("reading the first record of the window of %s/%d: %w", p.Topic, p.Index, err)
 	}
 	if of.Next = listed[name][p.Index].Offset; of.Next < 0 || of.Next > of.To {
 		of.Next = of.To // there is none
@@ -68,13 +68,13 @@ func (c *Consumer) scan(ctx context.Context, s *scan) error {
 		return err
 	}
 	if s.client, err = kgo.NewClient(opts...); err != nil {
-		return fmt.Errorf("making the reader: %w", err)
+		return fmt.Errorf("creating the reader: %w", err)
 	}
 	defer s.client.Close()
 	for {
 		err := s.run(ctx)
 		if s.panicked != nil {
-			c.deps.Log.LogAttrs(ctx, slog.LevelError, "a window is read without a batch that this build cannot unpack",
+			c.deps.Log.LogAttrs(ctx, slog.LevelError, "window rebuild skipped a record batch that this build cannot decompress",
 				slog.String("topic", s.topic), slog.Int("partition", int(s.partition)), slog.Any("error", s.panicked))
 			s.panicked = nil
 		}
@@ -82,7 +82,7 @@ func (c *Consumer) scan(ctx context.Context, s *scan) error {
 			return err
 		}
 		if s.fails == rangeFails {
-			c.deps.Log.LogAttrs(ctx, slog.LevelError, "a window is read without a batch that stays damaged",
+			c.deps.Log.LogAttrs(ctx, slog.LevelError, "window rebuild skipped a record batch that stays corrupt",
 				slog.String("topic", s.topic), slog.Int("partition", int(s.partition)), slog.Any("error", err))
 		}
 		if !waited(ctx, backoff(s.fails)) {
@@ -201,12 +201,12 @@ func waited(ctx context.Context, d time.Duration) bool {
 func (s *scan) leader(ctx context.Context) (*kgo.Broker, [16]byte, error) {
 	metadata, err := kadm.NewClient(s.client).Metadata(ctx, s.topic)
 	if err != nil {
-		return nil, [16]byte{}, fmt.Errorf("looking up the leader: %w", err)
+		return nil, [16]byte{}, fmt.Errorf("reading the leader: %w", err)
 	}
 	t := metadata.Topics[s.topic]
 	p, ok := t.Partitions[s.partition]
 	if err := errors.Join(t.Err, p.Err); err != nil || !ok {
-		return nil, [16]byte{}, fmt.Errorf("looking up the leader: %w", errors.Join(err, kerr.UnknownTopicOrPartition))
+		return nil, [16]byte{}, fmt.Errorf("reading the leader: %w", errors.Join(err, kerr.UnknownTopicOrPartition))
 	}
 	return s.client.Broker(int(p.Leader)), t.ID, nil
 }
@@ -242,7 +242,7 @@ func (s *scan) fetch(ctx context.Context, leader *kgo.Broker, id [16]byte, offse
 	return fetched{batches: got.RecordBatches, next: max(offset, after(got.RecordBatches))}
 }
 
-var errResponse = errors.New("the broker's response is not about what was asked for")
+var errResponse = errors.New("the broker's response does not match the request")
 
 func errorCode(resp *kmsg.FetchResponse) int16 {
 	if resp == nil {

@@ -38,7 +38,7 @@ func NewOffsets(cfg config.Kafka, log *slog.Logger) (*Offsets, error) {
 	}
 	client, err := kgo.NewClient(opts...)
 	if err != nil {
-		return nil, fmt.Errorf("making the Kafka client: %w", err)
+		return nil, fmt.Errorf("creating the Kafka client: %w", err)
 	}
 	return &Offsets{cfg: cfg, log: log, client: client, admin: kadm.NewClient(client)}, nil
 }
@@ -63,7 +63,7 @@ func (o *Offsets) Members(ctx context.Context, group string) ([]string, error) {
 		return nil, nil // nobody has ever been in it
 	}
 	if err != nil {
-		return nil, fmt.Errorf("asking for the members of group %s: %w", group, err)
+		return nil, fmt.Errorf("requesting the members of group %s: %w", group, err)
 	}
 	var names []string
 	for _, m := range described[group].Members {
@@ -174,7 +174,7 @@ func (o *Offsets) TopicID(ctx context.Context, topic string) (id [16]byte, err e
 		err = topics[name].Err
 	}
 	if err != nil {
-		return id, fmt.Errorf("looking up topic %s: %w", name, err)
+		return id, fmt.Errorf("reading topic %s: %w", name, err)
 	}
 	return topics[name].ID, nil
 }
@@ -252,7 +252,7 @@ func (o *Offsets) Read(
 		kgo.FetchMaxBytes(fetchMaxBytes), kgo.FetchMaxPartitionBytes(fetchPartitionBytes), kgo.FetchMaxWait(fetchMaxWait),
 	)...)
 	if err != nil {
-		return fmt.Errorf("making the reader: %w", err)
+		return fmt.Errorf("creating the reader: %w", err)
 	}
 	defer client.Close()
 	r := reading{

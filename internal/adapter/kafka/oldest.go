@@ -30,7 +30,7 @@ func (o *Offsets) Times(ctx context.Context, topic string, at map[int32]int64) (
 		kgo.FetchMaxWait(fetchMaxWait),
 	)...)
 	if err != nil {
-		return nil, fmt.Errorf("making the reader: %w", err)
+		return nil, fmt.Errorf("creating the reader: %w", err)
 	}
 	defer client.Close()
 	for len(times) < len(at) {

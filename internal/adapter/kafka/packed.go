@@ -42,7 +42,7 @@ func (p *packed) Open(memory buffer.Unpacked) (buffer.Unpacked, error) {
 	o.header = headerOf(p.batch)
 	records, err := o.unpack.unpack(p.batch[batchHeaderSize:], o.header.codec())
 	if err != nil {
-		return nil, fmt.Errorf("unpacking the batch at %d: %w", o.header.first, err)
+		return nil, fmt.Errorf("decompressing the batch at %d: %w", o.header.first, err)
 	}
 	o.records, o.rest = records, records
 	return o, nil
@@ -84,5 +84,5 @@ func (o *opened) Original(offset int64) (buffer.Original, error) {
 			return originalOf(&f, offset)
 		}
 	}
-	return buffer.Original{}, fmt.Errorf("%w: it has no record at %d", errBatch, offset)
+	return buffer.Original{}, fmt.Errorf("%w: the batch has no record at %d", errBatch, offset)
 }

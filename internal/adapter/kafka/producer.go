@@ -35,7 +35,7 @@ const (
 var (
 	errBufferFull = errors.New("the producer's buffer is full")
 	errNoAck      = errors.New("not acknowledged within the deadline")
-	errTooLate    = errors.New("the deadline had passed before anything was sent")
+	errTooLate    = errors.New("the deadline passed before anything was sent")
 )
 
 // ProducerDeps are the parts a Producer needs; all are required.
@@ -90,7 +90,7 @@ func NewProducer(cfg config.Kafka, deps ProducerDeps) (*Producer, error) {
 	)
 	client, err := kgo.NewClient(opts...)
 	if err != nil {
-		return nil, fmt.Errorf("making the Kafka producer: %w", err)
+		return nil, fmt.Errorf("creating the Kafka producer: %w", err)
 	}
 	p := &Producer{
 		client: client, brokers: strings.Join(cfg.Brokers, ", "), prefix: cfg.TopicPrefix,
@@ -190,7 +190,7 @@ func (p *Producer) Ready(ctx context.Context) error {
 		p.failing = now
 	}
 	if away := now.Sub(p.failing); away >= unreachableAfter {
-		return fmt.Errorf("no broker of %s answers for %s: %w", p.brokers, away.Round(time.Second), err)
+		return fmt.Errorf("no broker of %s responds within %s: %w", p.brokers, away.Round(time.Second), err)
 	}
 	return nil
 }

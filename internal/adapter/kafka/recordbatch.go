@@ -117,7 +117,7 @@ func (s *scan) lookInto(batch []byte, h *batchHeader) error {
 	}
 	records, err := s.unpack.unpack(batch[batchHeaderSize:], h.codec())
 	if err != nil {
-		return fmt.Errorf("unpacking: %w", err)
+		return fmt.Errorf("decompressing: %w", err)
 	}
 	return s.lookAtRecords(records, h.first, h.records)
 }

@@ -59,7 +59,7 @@ func securityOptions(cfg config.Kafka) ([]kgo.Opt, error) {
 	if name := cfg.SASL.Mechanism; name != "" {
 		mechanism, ok := mechanisms[name]
 		if !ok {
-			return nil, fmt.Errorf("kafka.sasl.mechanism %q is unknown", name)
+			return nil, fmt.Errorf("unknown kafka.sasl.mechanism %q", name)
 		}
 		if _, err := passwordOf(cfg.SASL); err != nil {
 			return nil, err

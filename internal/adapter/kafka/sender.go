@@ -58,7 +58,7 @@ func NewSender(cfg config.Kafka, deps SenderDeps) (*Sender, error) {
 		kgo.MaxBufferedRecords(math.MaxInt),
 	)...)
 	if err != nil {
-		return nil, fmt.Errorf("making the Kafka sender: %w", err)
+		return nil, fmt.Errorf("creating the Kafka sender: %w", err)
 	}
 	s := &Sender{client: client, prefix: cfg.TopicPrefix}
 	s.pool.New = func() any { return newSending(s) }

@@ -81,7 +81,7 @@ func tapRange(
 		return nil, nil, fmt.Errorf("listing topics: %w", err)
 	}
 	if !there.Has(topic) {
-		return nil, nil, fmt.Errorf("there is no topic %s; the topics are %s", topic, strings.Join(there.Names(), ", "))
+		return nil, nil, fmt.Errorf("unknown topic %s; the topics are %s", topic, strings.Join(there.Names(), ", "))
 	}
 	begin := adm.ListStartOffsets
 	if !opts.Since.IsZero() {
@@ -100,7 +100,7 @@ func tapRange(
 	from, left = map[int32]int64{}, map[int32]int64{}
 	if at := opts.Only; at != nil {
 		if start, ok := starts[at.Partition]; !ok || at.Offset < start || at.Offset >= ends[at.Partition] {
-			return nil, nil, fmt.Errorf("there is no record %s/%d/%d", topic, at.Partition, at.Offset)
+			return nil, nil, fmt.Errorf("record %s/%d/%d does not exist", topic, at.Partition, at.Offset)
 		}
 		from[at.Partition], left[at.Partition] = at.Offset, at.Offset+1
 		return from, left, nil

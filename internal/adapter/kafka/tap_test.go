@@ -147,7 +147,7 @@ func TestTapOfAnUnknownTopicNamesThoseThereAre(t *testing.T) {
 	opts := tapOptions()
 	opts.Topic = "event.v1"
 	err := kafka.Tap(t.Context(), cfg, opts, func(*kafka.Tapped) error { return nil })
-	if err == nil || err.Error() != "there is no topic x.event.v1; the topics are x.events.v1, x.other" {
+	if err == nil || err.Error() != "unknown topic x.event.v1; the topics are x.events.v1, x.other" {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -38,55 +38,54 @@ const (
 var topicRules = []topicRule{
 	{
 		replicas, Breaks, func(c *compared) bool { return c.have.Replicas == 1 && c.want.Replicas > 1 }, fewReplicas,
-		"what was acknowledged is lost with one disk", moreReplicas,
+		"acknowledged records are lost with one disk", moreReplicas,
 	},
 	{
 		replicas, Weakens, func(c *compared) bool { return c.have.Replicas < c.want.Replicas }, fewReplicas,
-		"what was acknowledged is lost with the disks of as many brokers", moreReplicas,
+		"acknowledged records are lost with the disks of that many brokers", moreReplicas,
 	},
 	{
 		minInsyncKey, Rejects, func(c *compared) bool { return c.number(minInsyncKey) > int64(c.have.Replicas) },
 		func(c *compared) string {
 			return fmt.Sprintf("has %s=%d and %d replicas", minInsyncKey, c.number(minInsyncKey), c.have.Replicas)
 		},
-		"every event is answered 503",
+		"every request with events returns 503",
 		func(c *compared) string { return c.alter(minInsyncKey, strconv.Itoa(min(minInsync, c.have.Replicas))) },
 	},
 	{
 		minInsyncKey, Weakens,
 		func(c *compared) bool { return c.have.Replicas > 1 && c.number(minInsyncKey) == int64(c.have.Replicas) },
 		func(c *compared) string {
-			return fmt.Sprintf("has %s=%d and no more replicas than that", minInsyncKey, c.number(minInsyncKey))
+			return fmt.Sprintf("has %s=%d and no more replicas", minInsyncKey, c.number(minInsyncKey))
 		},
-		"one broker that restarts stops ingestion", fewerInsync,
+		"the restart of one broker stops ingestion", fewerInsync,
 	},
 	{
 		minInsyncKey, Breaks,
 		func(c *compared) bool { return c.have.Replicas >= minInsync && c.below(minInsyncKey, minInsync) },
 		needs(minInsyncKey, minInsync),
-		"what one broker alone acknowledged is lost with its disk",
+		"records that only one broker acknowledged are lost with its disk",
 		func(c *compared) string { return c.alter(minInsyncKey, strconv.Itoa(minInsync)) },
 	},
 	{
 		cleanupKey, Breaks, func(c *compared) bool { return compacts(c.have) && !compacts(c.want) }, nil,
-		"compaction removes records, and with them events that were acknowledged and are not stored, " +
-			"or that a replay would need", nil,
+		"compaction removes records, including acknowledged events that are not stored yet or that a replay needs", nil,
 	},
 	{
 		cleanupKey, Weakens, func(c *compared) bool { return policies(c.have) != policies(c.want) }, nil,
-		"it keeps more or less than whoever reads it relies on", nil,
+		"the topic keeps more or fewer records than its readers rely on", nil,
 	},
 	{
 		uncleanKey, Breaks,
 		func(c *compared) bool { return c.have.Replicas > 1 && c.have.Settings[uncleanKey] == "true" }, nil,
-		"a replica that lags behind may become leader, and what was acknowledged is gone", nil,
+		"a replica that lags behind may become leader, and acknowledged records are lost", nil,
 	},
 	{
 		retentionKey, Breaks, func(c *compared) bool { return c.keeps() >= 0 && c.keeps() < c.window },
 		func(c *compared) string {
-			return fmt.Sprintf("keeps records for %s, and sink.window is %s", c.keeps(), c.window)
+			return fmt.Sprintf("keeps records for %s, but sink.window is %s", c.keeps(), c.window)
 		},
-		"a sink that starts cannot make its window of event ids again, and counts resends twice", nil,
+		"a starting sink cannot rebuild its deduplication window, and counts duplicates twice", nil,
 	},
 	{
 		retentionKey, Weakens, func(c *compared) bool { return c.below(retentionKey, c.wanted(retentionKey)) },
@@ -94,46 +93,46 @@ var topicRules = []topicRule{
 			wanted := time.Duration(c.wanted(retentionKey)) * time.Millisecond
 			return fmt.Sprintf("keeps records for %s; millrace creates it with %s", c.keeps(), wanted)
 		},
-		"sinks that are away for longer lose events, and a lost ClickHouse can be rebuilt no further back", nil,
+		"sinks that are down for longer lose events, and a lost ClickHouse cannot be rebuilt further back", nil,
 	},
 	{
 		sizeKey, Weakens, func(c *compared) bool { return c.number(sizeKey) >= 0 },
 		func(c *compared) string {
-			return fmt.Sprintf("keeps no more than %d bytes of a partition, however young they are", c.number(sizeKey))
+			return fmt.Sprintf("keeps at most %d bytes of a partition, whatever the age of the records", c.number(sizeKey))
 		},
-		"at a high rate records are removed before " + retentionKey + ", and those that no sink has stored are lost",
+		"at a high rate records are removed before " + retentionKey + ", and unstored records are lost",
 		func(c *compared) string { return c.alter(sizeKey, "-1") },
 	},
 	{
 		timestampKey, Weakens, func(c *compared) bool { return c.have.Settings[timestampKey] == "LogAppendTime" }, nil,
-		"replays and windows find their place by the time of receipt that the edge wrote; " +
-			"where a broker's clock is behind, resends count twice", nil,
+		"replays and windows find offsets by the edge's receive time; " +
+			"if a broker's clock is slow, duplicates count twice", nil,
 	},
 	{
 		maxMessageKey, Rejects, func(c *compared) bool { return c.below(maxMessageKey, c.wanted(maxMessageKey)) },
 		func(c *compared) string { return needs(maxMessageKey, c.wanted(maxMessageKey))(c) },
-		"a batch that the edge may make is refused, and its events are answered 503", nil,
+		"the broker rejects large batches of the edge, and requests with their events return 503", nil,
 	},
 }
 
 func needs(setting string, least int64) func(*compared) string {
 	return func(c *compared) string {
-		return fmt.Sprintf("has %s=%d, and needs %d", setting, c.number(setting), least)
+		return fmt.Sprintf("has %s=%d, but needs %d", setting, c.number(setting), least)
 	}
 }
 
 func fewReplicas(c *compared) string {
-	return fmt.Sprintf("has %d replicas, and kafka.replication says %d", c.have.Replicas, c.want.Replicas)
+	return fmt.Sprintf("has %d replicas, but kafka.replication is %d", c.have.Replicas, c.want.Replicas)
 }
 
 func moreReplicas(*compared) string {
-	return "kafka-reassign-partitions.sh with more replicas, or correct kafka.replication"
+	return "add replicas with kafka-reassign-partitions.sh, or correct kafka.replication"
 }
 
 // fewerInsync leaves two copies of what is acknowledged: one less of two would be one.
 func fewerInsync(c *compared) string {
 	if c.have.Replicas <= minInsync {
-		return "kafka-reassign-partitions.sh with one more replica"
+		return "add a replica with kafka-reassign-partitions.sh"
 	}
 	return c.alter(minInsyncKey, strconv.Itoa(c.have.Replicas-1))
 }

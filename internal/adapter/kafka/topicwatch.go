@@ -24,7 +24,7 @@ const namedAtOnce = 3
 
 // ErrUnsafeTopics is wrapped by what a TopicWatch returns while the settings of a topic
 // break what an acknowledgement promises.
-var ErrUnsafeTopics = errors.New("topics that may lose what was acknowledged")
+var ErrUnsafeTopics = errors.New("topics may lose acknowledged records")
 
 var (
 	defectDesc = prometheus.NewDesc("millrace_kafka_topic_defects",
@@ -123,7 +123,8 @@ func (w *TopicWatch) look(ctx context.Context) {
 	}
 	unchecked := w.withoutSettings(found)
 	if err == nil && len(unchecked) > 0 {
-		err = fmt.Errorf("brokers tell no settings of %s: the user needs DESCRIBE_CONFIGS", strings.Join(unchecked, ", "))
+		err = fmt.Errorf("the brokers do not report the settings of %s: the user needs DESCRIBE_CONFIGS",
+			strings.Join(unchecked, ", "))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,7 +143,7 @@ func (w *TopicWatch) read(ctx context.Context) (map[string]FoundTopic, error) {
 	c := Cluster{Topics: map[string]FoundTopic{}}
 	err := withAdminClient(ctx, w.cfg, func(ctx context.Context, client *kgo.Client) error {
 		if err := c.readTopics(ctx, w.cfg, client); err != nil {
-			return fmt.Errorf("asking for topics: %w", err)
+			return fmt.Errorf("requesting topics: %w", err)
 		}
 		return c.readSettings(ctx, w.cfg, client)
 	}, kgo.RequestRetries(reachTries*len(w.cfg.Brokers)))
@@ -179,7 +180,7 @@ func (w *TopicWatch) tellFailure(ctx context.Context, err error) {
 		return
 	}
 	if w.failed == "" {
-		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "the settings of topics cannot be checked; the process goes on",
+		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "topic settings cannot be checked, continuing without the check",
 			slog.Any("error", err))
 	}
 	w.failed = err.Error()
@@ -195,12 +196,12 @@ func (w *TopicWatch) tellChanges(ctx context.Context, now []Defect) {
 		if d.Severity == Breaks {
 			level = slog.LevelError
 		}
-		w.deps.Log.LogAttrs(ctx, level, "a topic is not as it should be", slog.String("severity", string(d.Severity)),
-			slog.String("what", d.What), slog.String("why", d.Why), slog.String("do", d.Do))
+		w.deps.Log.LogAttrs(ctx, level, "topic settings need attention", slog.String("severity", string(d.Severity)),
+			slog.String("problem", d.What), slog.String("reason", d.Why), slog.String("fix", d.Do))
 	}
 	for _, d := range w.defects {
 		if !slices.Contains(now, d) {
-			w.deps.Log.LogAttrs(ctx, slog.LevelInfo, "a topic is no longer as it was told", slog.String("what", d.What))
+			w.deps.Log.LogAttrs(ctx, slog.LevelInfo, "topic settings corrected", slog.String("problem", d.What))
 		}
 	}
 }

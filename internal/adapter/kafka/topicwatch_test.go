@@ -122,7 +122,7 @@ millrace_kafka_topics_unchecked{client="test"} 0
 	if err := w.Check(t.Context()); err != nil {
 		t.Errorf("Check() of the topic made good = %v", err)
 	}
-	if out := w.log.take(); !strings.Contains(out, "no longer") {
+	if out := w.log.take(); !strings.Contains(out, "topic settings corrected") {
 		t.Errorf("of the topic made good it logs %q", out)
 	}
 }

@@ -29,7 +29,7 @@ const (
 
 var (
 	errTooLarge = fmt.Errorf("the records of a batch take more than %d bytes", maxUnpacked)
-	errCodec    = errors.New("a batch is compressed by a codec that is not known")
+	errCodec    = errors.New("a batch is compressed with an unknown codec")
 	errLz4      = errors.New("an lz4 frame is malformed")
 )
 

@@ -46,14 +46,15 @@ func ReadAccount(api, folder string) (*Account, error) {
 	for _, name := range []string{"token", "ca.crt", "namespace"} {
 		content, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
-			return nil, fmt.Errorf("reading the pod's account, which pods have unless automountServiceAccountToken is false: %w",
+			return nil, fmt.Errorf("reading the pod's service account, which requires automountServiceAccountToken: %w",
 				err)
 		}
 		read[name] = content
 	}
 	authorities := x509.NewCertPool()
 	if !authorities.AppendCertsFromPEM(read["ca.crt"]) {
-		return nil, fmt.Errorf("reading the pod's account: %s holds no certificate", filepath.Join(folder, "ca.crt"))
+		return nil, fmt.Errorf("reading the pod's service account: %s contains no "+
+			"certificate", filepath.Join(folder, "ca.crt"))
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities, MinVersion: tls.VersionTLS12}}
 	return &Account{
@@ -98,5 +99,5 @@ func rejection(resp *http.Response) error {
 	if err == nil && json.Unmarshal(body, &status) == nil && status.Message != "" {
 		return errors.New(status.Message)
 	}
-	return errors.New("the API server answered " + resp.Status)
+	return errors.New("the API server returned " + resp.Status)
 }

@@ -76,7 +76,7 @@ func TestAnAccountThatIsNotThereIsNamed(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string]string{
 		"token":                "/nowhere",
-		"holds no certificate": folder(t, map[string]string{"token": "x", "namespace": "x", "ca.crt": "x"}),
+		"contains no certificate": folder(t, map[string]string{"token": "x", "namespace": "x", "ca.crt": "x"}),
 	} {
 		if _, err := ReadAccount(DefaultAPI, dir); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("ReadAccount(%s): %v, want %q in it", dir, err, name)

@@ -63,13 +63,13 @@ const (
 func (o *Options) check() error {
 	switch {
 	case !(o.Rate > 0 && o.Rate <= MaxRate):
-		return fmt.Errorf("the rate is %v a second; it must be above 0 and at most %d", o.Rate, MaxRate)
+		return fmt.Errorf("--rate is %v; it must be above 0 and at most %d", o.Rate, MaxRate)
 	case o.Duration <= 0 || o.Duration > MaxDuration:
-		return fmt.Errorf("the duration is %s; it must be above 0 and at most %s", o.Duration, MaxDuration)
+		return fmt.Errorf("--duration is %s; it must be above 0 and at most %s", o.Duration, MaxDuration)
 	case o.Connections < 1 || o.Connections > MaxConnections:
-		return fmt.Errorf("there are %d connections; there must be 1 to %d", o.Connections, MaxConnections)
+		return fmt.Errorf("--connections is %d; it must be 1 to %d", o.Connections, MaxConnections)
 	case o.Timeout <= 0:
-		return fmt.Errorf("the timeout is %s; it must be above 0", o.Timeout)
+		return fmt.Errorf("--timeout is %s; it must be above 0", o.Timeout)
 	}
 	return nil
 }

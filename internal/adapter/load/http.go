@@ -21,7 +21,7 @@ func HTTP(connections int) (send Sender, closeAll func()) {
 	return func(ctx context.Context, r *Request) (int, []byte, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(r.Body))
 		if err != nil {
-			return 0, nil, fmt.Errorf("making a request: %w", err)
+			return 0, nil, fmt.Errorf("creating a request: %w", err)
 		}
 		req.Header = r.Header
 		response, err := client.Do(req)

@@ -86,15 +86,15 @@ func NewQuestions(cfg QuestionsConfig) (*Questions, error) {
 	case len(cfg.Websites) == 0:
 		return nil, errNoWebsite
 	case !slices.Contains(Kinds, cfg.Kind):
-		return nil, fmt.Errorf("unknown kind of question %q; the kinds are %s, %s and %s",
+		return nil, fmt.Errorf("unknown kind of query %q; the kinds are %s, %s and %s",
 			cfg.Kind, Dashboards, Singles, Mixed)
 	case cfg.Days < 1 || cfg.Days > maxDays:
-		return nil, fmt.Errorf("questions are about %d days; they can be about 1 to %d", cfg.Days, maxDays)
+		return nil, fmt.Errorf("--days is %d; it must be 1 to %d", cfg.Days, maxDays)
 	}
 	return &Questions{cfg: cfg, random: rand.New(rand.NewPCG(cfg.Seed, 1))}, nil //nolint:gosec // to be repeated
 }
 
-var errNoWebsite = errors.New("no website is named")
+var errNoWebsite = errors.New("no website is given")
 
 // maxDays is the longest range that is asked for.
 const maxDays = 366

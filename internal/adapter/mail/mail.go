@@ -102,7 +102,7 @@ func newClient(cfg Config) (*gomail.Client, error) {
 	return gomail.NewClient(host, opts...)
 }
 
-var errFull = errors.New("too many mails wait to be sent")
+var errFull = errors.New("the mail queue is full")
 
 // Send has a mail of plain text sent to one address. It does not wait for the
 // mail server; an error means that the mail will not be sent.
@@ -122,7 +122,7 @@ func (s *Sender) Send(_ context.Context, to, subject, text string) error {
 
 func (s *Sender) message(to, subject, text string) (*gomail.Msg, error) {
 	if strings.ContainsAny(to+subject, "\r\n") {
-		return nil, errors.New("an address or a subject has more than one line")
+		return nil, errors.New("an address or a subject must be a single line")
 	}
 	msg := gomail.NewMsg()
 	if err := msg.From(s.from); err != nil {

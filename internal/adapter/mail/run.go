@@ -102,7 +102,7 @@ func (s *Sender) last(ctx context.Context, msg *gomail.Msg) {
 
 func (s *Sender) lost(ctx context.Context, result string, err error) {
 	s.metrics.mails.WithLabelValues(result).Inc()
-	s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "giving a mail up", slog.String("error", withoutAddress(err)))
+	s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "mail not delivered, giving up", slog.String("error", withoutAddress(err)))
 }
 
 // permanent reports whether the server has rejected the mail for good. That it

@@ -31,7 +31,7 @@ func options(cfg config.Redis) (*redis.Options, error) {
 	}
 	opts, err := redis.ParseURL(text)
 	if err != nil {
-		return nil, errors.New("redis.url: is no URL such as redis://USER:PASSWORD@HOST:PORT/DATABASE")
+		return nil, errors.New("redis.url must be a URL such as redis://USER:PASSWORD@HOST:PORT/DATABASE")
 	}
 	if opts.TLSConfig != nil {
 		if opts.TLSConfig.InsecureSkipVerify {
@@ -97,7 +97,7 @@ func account(cfg config.Redis) (user, password string, err error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return "", "", errors.New("redis.url: is no URL")
+		return "", "", errors.New("redis.url must be a URL")
 	}
 	user = u.User.Username()
 	password, inURL := u.User.Password()
@@ -130,5 +130,5 @@ func explain(err error) error {
 			"its user may not do what limits need: CLIENT SETNAME, EVAL, EVALSHA, TIME, GETRANGE, SETRANGE, PEXPIRE, ZADD, "+
 				"ZCARD, ZREM and ZREMRANGEBYSCORE, on keys that begin with millrace:")
 	}
-	return fmt.Errorf("the server says: %w", err)
+	return fmt.Errorf("the server returned: %w", err)
 }

@@ -30,10 +30,10 @@ func (l *Limits) Inspect(ctx context.Context) (s State, err error) {
 	case err == nil:
 		s = stateOf(info)
 	case !redis.IsPermissionError(err): // limits do without it
-		return s, fmt.Errorf("asking Redis for what it is: %w", err)
+		return s, fmt.Errorf("reading the server information of Redis: %w", err)
 	}
 	if s.Clock, err = l.client.Time(ctx).Result(); err != nil {
-		return s, fmt.Errorf("asking Redis for the time: %w", err)
+		return s, fmt.Errorf("reading the time of Redis: %w", err)
 	}
 	return s, l.Ping(ctx)
 }

@@ -76,10 +76,10 @@ func (l *Limits) Settle(ctx context.Context, q ratelimit.Question) (ratelimit.Ve
 	}
 	response, err := l.settle.Run(ctx, l.client, keys, args...).Int64Slice()
 	if err != nil {
-		return ratelimit.Verdict{}, fmt.Errorf("settling a request in Redis: %w", explain(err))
+		return ratelimit.Verdict{}, fmt.Errorf("updating the counters in Redis: %w", explain(err))
 	}
 	if len(response) != 2 {
-		return ratelimit.Verdict{}, errors.New("settling a request in Redis: the response has another form")
+		return ratelimit.Verdict{}, errors.New("updating the counters in Redis: unexpected form of the response")
 	}
 	return ratelimit.Verdict{Rejected: int(response[0]), Wait: time.Duration(response[1]) * time.Microsecond}, nil
 }
@@ -89,7 +89,7 @@ func (l *Limits) Release(ctx context.Context, account, lease string) error {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	if err := l.client.ZRem(ctx, slotsKey(account), lease).Err(); err != nil {
-		return fmt.Errorf("giving a place back in Redis: %w", err)
+		return fmt.Errorf("releasing a slot in Redis: %w", err)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (s *Store) Refund(ctx context.Context, charges ...attempt.Charge) error {
 		for _, c := range charges {
 			if _, err := tx.write.NewUpdate().Model((*attemptRow)(nil)).
 				Set("paid_until = paid_until - ?", c.Interval.Milliseconds()).Where("key = ?", c.Key[:]).Exec(ctx); err != nil {
-				return fmt.Errorf("taking an attempt back: %w", err)
+				return fmt.Errorf("refunding an attempt: %w", err)
 			}
 		}
 		return nil

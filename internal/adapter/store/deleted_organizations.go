@@ -124,7 +124,7 @@ func (s *Store) mayRestore(ctx context.Context, o *org.Organization, userID stri
 		owns, err := s.read.NewSelect().Model((*memberRow)(nil)).Where("m.organization_id = ?", o.ID).
 			Where("m.user_id = ?", userID).Where("m.role = ?", string(org.RoleOwner)).Exists(ctx)
 		if err != nil {
-			return fmt.Errorf("looking for an owner of organization %s: %w", o.ID, err)
+			return fmt.Errorf("finding an owner of organization %s: %w", o.ID, err)
 		}
 		if !owns {
 			return org.ErrNotFound

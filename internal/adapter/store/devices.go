@@ -27,7 +27,7 @@ func (s *Store) KnowsDevice(ctx context.Context, hash token.Hash, email string, 
 	n, err := s.read.NewSelect().Model((*deviceRow)(nil)).Join("JOIN users AS u ON u.id = d.user_id").
 		Where("d.hash = ?", hash[:]).Where("u.email = ?", email).Where("d.seen_at > ?", at(since)).Count(ctx)
 	if err != nil {
-		return false, fmt.Errorf("looking for a device: %w", err)
+		return false, fmt.Errorf("finding a device: %w", err)
 	}
 	return n > 0, nil
 }
@@ -50,7 +50,7 @@ func (s *Store) ReplaceDevice(ctx context.Context, userID string, old, next toke
 			Order("d.seen_at DESC", "d.hash").Limit(session.MaxDevices - 1)
 		if _, err := tx.write.NewDelete().Model((*deviceRow)(nil)).Where("user_id = ?", userID).
 			Where("hash <> ?", next[:]).Where("hash NOT IN (?)", kept).Exec(ctx); err != nil {
-			return fmt.Errorf("forgetting devices of user %s: %w", userID, err)
+			return fmt.Errorf("deleting devices of user %s: %w", userID, err)
 		}
 		return nil
 	})

@@ -132,14 +132,14 @@ func (s *Store) takeHostname(ctx context.Context, d *link.Domain) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("looking whose %s is: %w", d.Name, err)
+		return fmt.Errorf("reading whose %s is: %w", d.Name, err)
 	}
 	was := row.domain()
 	if was.Status == link.DomainVerified {
 		lives, err := s.read.NewSelect().Model((*organizationRow)(nil)).Where("o.id = ?",
 			was.OrganizationID).Where(organizationLives).Exists(ctx)
 		if err != nil {
-			return fmt.Errorf("looking for organization %s: %w", was.OrganizationID, err)
+			return fmt.Errorf("finding organization %s: %w", was.OrganizationID, err)
 		}
 		if lives {
 			return link.ErrHostnameVerified

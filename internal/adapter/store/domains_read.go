@@ -86,7 +86,7 @@ func (s *Store) ServingHosts(ctx context.Context, hosts []string) (serving []str
 	err = s.read.NewSelect().Model((*domainRow)(nil)).Column("hostname").Where(domainServes).Where("ld.hostname IN (?)",
 		bun.List(hosts)).Scan(ctx, &serving)
 	if err != nil {
-		return nil, fmt.Errorf("looking which hosts are domains: %w", err)
+		return nil, fmt.Errorf("reading which hosts are domains: %w", err)
 	}
 	return serving, nil
 }

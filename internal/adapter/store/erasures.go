@@ -68,12 +68,12 @@ func (r *erasureRow) erasure() (*erasure.Erasure, error) {
 		RequestedAt: r.RequestedAt.Time, TombstonedAt: r.TombstonedAt.Time, DoneAt: r.DoneAt.Time,
 	}
 	if err := json.Unmarshal([]byte(r.Deleted), &e.Deleted); err != nil {
-		return nil, fmt.Errorf("reading what erasure %s has deleted: %w", r.ID, err)
+		return nil, fmt.Errorf("decoding the deleted rows of erasure %s: %w", r.ID, err)
 	}
 	for _, text := range r.Stones {
 		s, err := parseStone(text)
 		if err != nil {
-			return nil, fmt.Errorf("reading what erasure %s is about: %w", r.ID, err)
+			return nil, fmt.Errorf("decoding the target of erasure %s: %w", r.ID, err)
 		}
 		e.Stones = append(e.Stones, s)
 	}
@@ -92,7 +92,7 @@ func (s *Store) CreateErasure(ctx context.Context, by audit.By, e *erasure.Erasu
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		row, err := newErasureRow(e)
 		if err != nil {
-			return fmt.Errorf("writing down erasure %s: %w", e.ID, err)
+			return fmt.Errorf("encoding erasure %s: %w", e.ID, err)
 		}
 		if _, err := tx.write.NewInsert().Model(row).Exec(ctx); err != nil {
 			return fmt.Errorf("adding erasure %s: %w", e.ID, err)
@@ -108,13 +108,13 @@ func (s *Store) SaveErasure(ctx context.Context, e *erasure.Erasure, now time.Ti
 	return s.InTx(ctx, func(ctx context.Context, tx *Store) error {
 		row, err := newErasureRow(e)
 		if err != nil {
-			return fmt.Errorf("writing down erasure %s: %w", e.ID, err)
+			return fmt.Errorf("encoding erasure %s: %w", e.ID, err)
 		}
 		res, err := tx.write.NewUpdate().Model(row).Column("stones", "shared", "state", "deleted", "failures",
 			"tombstoned_at", "done_at").
 			Where("id = ?", e.ID).Where("state <> ?", string(erasure.Done)).Exec(ctx)
 		if err != nil {
-			return fmt.Errorf("keeping erasure %s: %w", e.ID, err)
+			return fmt.Errorf("storing erasure %s: %w", e.ID, err)
 		}
 		touched, err := res.RowsAffected()
 		if err != nil || touched == 0 || e.State != erasure.Done {

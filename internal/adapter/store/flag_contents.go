@@ -169,7 +169,7 @@ func (s *Store) FlagSetMarks(ctx context.Context, organizationIDs []string) (map
 		"FROM control_head AS h LEFT JOIN flag_sets AS fs ON fs.organization_id IN (?) AND "+ownerLives,
 		bun.List(organizationIDs), bun.Ident("fs"))
 	if err != nil {
-		return nil, fmt.Errorf("reading how new %d sets of flags are: %w", len(organizationIDs), err)
+		return nil, fmt.Errorf("reading the marks of %d sets of flags: %w", len(organizationIDs), err)
 	}
 	defer func() { _ = rows.Close() }()
 	marks := make(map[string]flagset.Mark, len(organizationIDs))
@@ -177,12 +177,12 @@ func (s *Store) FlagSetMarks(ctx context.Context, organizationIDs []string) (map
 	var mark flagset.Mark
 	for rows.Next() {
 		if err := rows.Scan(&mark.Epoch, &of, &mark.Version); err != nil {
-			return nil, fmt.Errorf("reading how new a set of flags is: %w", err)
+			return nil, fmt.Errorf("reading the mark of a set of flags: %w", err)
 		}
 		marks[of] = mark
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("reading how new %d sets of flags are: %w", len(organizationIDs), err)
+		return nil, fmt.Errorf("reading the marks of %d sets of flags: %w", len(organizationIDs), err)
 	}
 	delete(marks, "") // there is none of them
 	for _, id := range organizationIDs {

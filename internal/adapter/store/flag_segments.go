@@ -37,7 +37,7 @@ type segmentRow struct {
 func newSegmentRow(g *flag.Segment) (*segmentRow, error) {
 	text, err := wire.CompactJSON(g.Definition)
 	if err != nil {
-		return nil, fmt.Errorf("writing down segment %s: %w", g.ID, err)
+		return nil, fmt.Errorf("encoding segment %s: %w", g.ID, err)
 	}
 	return &segmentRow{
 		ID: g.ID, OrganizationID: g.OrganizationID, WebsiteID: g.WebsiteID, Version: g.Version, Key: g.Key(), Name: g.Name,

@@ -40,7 +40,7 @@ func (s *Store) raiseFlagsOf(ctx context.Context, websiteID string, now time.Tim
 	var has bool
 	if err := s.read.NewRaw("SELECT EXISTS (SELECT 1 FROM flags WHERE website_id = ?) OR "+
 		"EXISTS (SELECT 1 FROM flag_segments WHERE website_id = ?)", websiteID, websiteID).Scan(ctx, &has); err != nil {
-		return fmt.Errorf("looking for flags of website %s: %w", websiteID, err)
+		return fmt.Errorf("finding flags of website %s: %w", websiteID, err)
 	}
 	for _, id := range organizations {
 		if !has {
@@ -99,7 +99,7 @@ func (s *Store) FlagOutlines(ctx context.Context, organizationID string) (*flag.
 	if err := s.read.NewSelect().Model(&flags).Column("id", "website_id", "key", "refs").
 		Where("f.organization_id = ?", organizationID).
 		Where("f.state <> ?", string(flag.Archived)).Where(websiteLives, bun.Ident("f")).Scan(ctx); err != nil {
-		return nil, fmt.Errorf("reading what the flags of organization %s refer to: %w", organizationID, err)
+		return nil, fmt.Errorf("reading the references of flags of organization %s: %w", organizationID, err)
 	}
 	var segments []segmentRow
 	if err := s.read.NewSelect().Model(&segments).Column("id", "website_id", "key").
@@ -111,7 +111,7 @@ func (s *Store) FlagOutlines(ctx context.Context, organizationID string) (*flag.
 	for i, r := range flags {
 		all.Flags[i] = flag.Outline{ID: r.ID, WebsiteID: r.WebsiteID, Key: r.Key}
 		if err := json.Unmarshal([]byte(r.Refs), &all.Flags[i].Refs); err != nil {
-			return nil, fmt.Errorf("reading what flag %s refers to: %w", r.ID, err)
+			return nil, fmt.Errorf("reading the references of flag %s: %w", r.ID, err)
 		}
 	}
 	for i, r := range segments {

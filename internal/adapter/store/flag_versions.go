@@ -45,12 +45,12 @@ func (s *Store) keepVersion(
 		kept.Changed = slices.Sorted(maps.Keys(flag.Noun.Diff(was, is)))
 	}
 	if _, err := s.write.NewInsert().Model(kept).Exec(ctx); err != nil {
-		return fmt.Errorf("keeping version %d of flag %s: %w", is.Version, is.ID, err)
+		return fmt.Errorf("storing version %d of flag %s: %w", is.Version, is.ID, err)
 	}
 	_, err := s.write.NewDelete().Model((*flagVersionRow)(nil)).Where("flag_id = ?", is.ID).
 		Where("version <= ?", is.Version-flag.KeptVersions).Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("forgetting old versions of flag %s: %w", is.ID, err)
+		return fmt.Errorf("deleting old versions of flag %s: %w", is.ID, err)
 	}
 	return nil
 }

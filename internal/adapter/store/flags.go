@@ -48,7 +48,7 @@ func newFlagRow(f *flag.Flag) (*flagRow, error) {
 	for column, v := range map[*string]any{&row.About: f.About, &row.Definition: f.Definition, &row.Refs: f.Refs()} {
 		text, err := wire.CompactJSON(v)
 		if err != nil {
-			return nil, fmt.Errorf("writing down flag %s: %w", f.ID, err)
+			return nil, fmt.Errorf("encoding flag %s: %w", f.ID, err)
 		}
 		*column = string(text)
 	}

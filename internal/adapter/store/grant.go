@@ -89,7 +89,7 @@ func (s *Store) personStanding(ctx context.Context, g *audit.Grant) (found audit
 		Where("s.user_id = ?", g.UserID).
 		Where("s.expires_at > ?", at(s.opts.Now())).Count(ctx)
 	if err != nil {
-		return found, fmt.Errorf("looking at session %s: %w", g.SessionID, err)
+		return found, fmt.Errorf("reading session %s: %w", g.SessionID, err)
 	}
 	found.Good = sessions > 0
 	if g.OrganizationID == "" {
@@ -99,7 +99,7 @@ func (s *Store) personStanding(ctx context.Context, g *audit.Grant) (found audit
 	err = s.write.NewSelect().Model(&row).Where("m.organization_id = ?", g.OrganizationID).Where(
 		"m.user_id = ?", g.UserID).Scan(ctx)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return found, fmt.Errorf("looking at member %s of organization %s: %w", g.UserID, g.OrganizationID, err)
+		return found, fmt.Errorf("reading member %s of organization %s: %w", g.UserID, g.OrganizationID, err)
 	}
 	found.Role = row.Role
 	return found, nil

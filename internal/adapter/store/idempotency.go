@@ -62,7 +62,7 @@ func (s *Store) FinishCall(ctx context.Context, row *idempotency.Row) error {
 	_, err := s.write.NewUpdate().Model((*callRow)(nil)).Set("sealed = ?", row.Sealed).
 		Where("caller = ?", row.Caller).Where("key_hash = ?", row.Key[:]).Where("started_at = ?", at(row.StartedAt)).Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("keeping the response of a call: %w", err)
+		return fmt.Errorf("storing the response of a call: %w", err)
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (s *Store) noteChange(ctx context.Context) error {
 		Where("caller = ?", call.Caller).Where("key_hash = ?", call.Key[:]).
 		Where("started_at = ?", at(call.StartedAt)).Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("noting a change with its call: %w", err)
+		return fmt.Errorf("recording a change with its call: %w", err)
 	}
 	return mustTouch(res, idempotency.ErrReplaced)
 }
@@ -105,7 +105,7 @@ func (s *Store) ForgetCalls(ctx context.Context, before time.Time) error {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	if _, err := s.write.NewDelete().Model((*callRow)(nil)).Where("started_at < ?", at(before)).Exec(ctx); err != nil {
-		return fmt.Errorf("forgetting old calls: %w", err)
+		return fmt.Errorf("deleting old calls: %w", err)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func (s *Store) inspectSQLite(ctx context.Context, st *State) error {
 	return nil
 }
 
-var errUndo = errors.New("nothing is to be kept")
+var errUndo = errors.New("nothing is kept")
 
 func (s *Store) inspectPostgres(ctx context.Context, st *State) error {
 	var readOnly string

@@ -52,7 +52,7 @@ func (s *Store) CreateInvitation(
 		members, err := tx.write.NewSelect().Model((*memberRow)(nil)).Join("JOIN users AS u ON u.id = m.user_id").
 			Where("m.organization_id = ?", i.OrganizationID).Where("u.email = ?", i.Email).Count(ctx)
 		if err != nil {
-			return fmt.Errorf("looking for a member of organization %s: %w", i.OrganizationID, err)
+			return fmt.Errorf("finding a member of organization %s: %w", i.OrganizationID, err)
 		}
 		if members > 0 {
 			return org.ErrMemberExists
@@ -210,7 +210,7 @@ func (s *Store) stillOffered(ctx context.Context, i *org.Invitation) error {
 func (s *Store) useUp(ctx context.Context, i *org.Invitation) error {
 	res, err := s.write.NewDelete().Model((*invitationRow)(nil)).Where("id = ?", i.ID).Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("using up invitation %s: %w", i.ID, err)
+		return fmt.Errorf("consuming invitation %s: %w", i.ID, err)
 	}
 	return mustTouch(res, org.ErrInvitationNotFound)
 }

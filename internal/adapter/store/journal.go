@@ -48,8 +48,8 @@ type outboxRow struct {
 }
 
 var (
-	errNoTransaction = errors.New("a change and its journal belong into one transaction")
-	errNotJudged     = errors.New("a change in a caller's name belongs into Change")
+	errNoTransaction = errors.New("a change and its journal must be in one transaction")
+	errNotJudged     = errors.New("a change in a caller's name must use Change")
 )
 
 // journal remembers and announces a change of a record of a noun: was is nil for a new
@@ -100,7 +100,7 @@ func (s *Store) recordPerson(ctx context.Context, userID string, e audit.Entry) 
 	var organizations []string
 	if err := s.write.NewSelect().Model((*memberRow)(nil)).Column("organization_id").
 		Where("m.user_id = ?", userID).Order("m.organization_id").Scan(ctx, &organizations); err != nil {
-		return fmt.Errorf("reading where user %s belongs: %w", userID, err)
+		return fmt.Errorf("reading the organizations of user %s: %w", userID, err)
 	}
 	if len(organizations) == 0 {
 		organizations = []string{""}
@@ -117,7 +117,7 @@ func newAuditRow(e *audit.Entry) (auditRow, error) {
 	if len(e.Changes) > 0 {
 		var err error
 		if changes, err = json.Marshal(e.Changes); err != nil {
-			return auditRow{}, fmt.Errorf("writing down what changed: %w", err)
+			return auditRow{}, fmt.Errorf("encoding the changes: %w", err)
 		}
 	}
 	return auditRow{

@@ -241,7 +241,7 @@ func (s *Store) TouchKeys(ctx context.Context, uses []apikey.Use) error {
 		") UPDATE api_keys SET last_used_at = u.used FROM u " +
 		"WHERE api_keys.id = u.id AND coalesce(api_keys.last_used_at, 0) < u.used"
 	if _, err := s.write.NewRaw(query, args...).Exec(ctx); err != nil {
-		return fmt.Errorf("noting the use of %d API keys: %w", len(uses), err)
+		return fmt.Errorf("recording the use of %d API keys: %w", len(uses), err)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func (s *Store) keysMade(ctx context.Context, which keysWhere) (*org.MadeKeys, e
 	n, err := s.read.NewSelect().Model(&rows).Where(unended).Where(which.condition, which.args...).
 		Order("k.id").Limit(org.MaxNamedKeys).ScanAndCount(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("listing the API keys that somebody made: %w", err)
+		return nil, fmt.Errorf("listing the API keys of a creator: %w", err)
 	}
 	keys, err := keysOf(rows)
 	return &org.MadeKeys{Keys: keys, Total: int(n)}, err

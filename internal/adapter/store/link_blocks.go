@@ -135,7 +135,7 @@ func (s *Store) concerned(ctx context.Context, b link.Block) (of concern, err er
 	case errors.Is(err, sql.ErrNoRows):
 		return of, link.ErrNotFound
 	case err != nil:
-		return of, fmt.Errorf("looking for links of the %s %s: %w", b.Kind, b.Name, err)
+		return of, fmt.Errorf("finding links of the %s %s: %w", b.Kind, b.Name, err)
 	}
 	return of, nil
 }
@@ -172,7 +172,7 @@ func (s *Store) keepBlocked(ctx context.Context, was, is *link.Link) error {
 		"(kind, name) DO NOTHING",
 		is.Key(), was.Key()).Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("keeping link %s blocked: %w", is.ID, err)
+		return fmt.Errorf("storing link %s blocked: %w", is.ID, err)
 	}
 	blocked, err := touched(res)
 	if err != nil || !blocked {
@@ -191,7 +191,7 @@ func (s *Store) ListBlocks(ctx context.Context) ([]link.Block, error) {
 	defer cancel()
 	var rows []linkBlockRow
 	if err := s.read.NewSelect().Model(&rows).Order("lb.created_at", "lb.kind", "lb.name").Scan(ctx); err != nil {
-		return nil, fmt.Errorf("listing what is blocked: %w", err)
+		return nil, fmt.Errorf("listing the blocks: %w", err)
 	}
 	blocks, domains := make([]link.Block, len(rows)), []string{}
 	for i := range rows {
@@ -237,7 +237,7 @@ func (s *Store) BlockedHosts(ctx context.Context, hosts []string) (blocked []str
 	}
 	if err := s.read.NewSelect().Model((*linkBlockRow)(nil)).Column("name").Where("lb.kind = ?", link.BlockHost).
 		Where("lb.name IN (?)", bun.List(hosts)).Scan(ctx, &blocked); err != nil {
-		return nil, fmt.Errorf("looking for %d hosts among those that are blocked: %w", len(hosts), err)
+		return nil, fmt.Errorf("finding %d hosts in the blocks: %w", len(hosts), err)
 	}
 	return blocked, nil
 }
@@ -255,7 +255,7 @@ func (s *Store) ServingDomain(ctx context.Context, hostname string) (*link.Serve
 		return nil, link.ErrNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("looking for the host %s of short links: %w", hostname, err)
+		return nil, fmt.Errorf("finding the host %s of short links: %w", hostname, err)
 	}
 	return d, nil
 }

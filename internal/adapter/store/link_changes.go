@@ -85,7 +85,7 @@ func (s *Store) noteLinks(ctx context.Context, now time.Time, changes ...link.Ch
 	}
 	for some := range slices.Chunk(rows, journalAtOnce) {
 		if _, err := s.write.NewInsert().Model(&some).Exec(ctx); err != nil {
-			return fmt.Errorf("noting a change of link %s: %w", some[0].LinkID, err)
+			return fmt.Errorf("recording a change of link %s: %w", some[0].LinkID, err)
 		}
 	}
 	if last/pruneEvery == (first-1)/pruneEvery {
@@ -114,7 +114,7 @@ func (s *Store) LinkCursor(ctx context.Context) (c link.Cursor, err error) {
 	err = s.read.NewSelect().Model((*linkChangeRow)(nil)).Column("seq", "mark").Order("lc.seq DESC").Limit(1).Scan(ctx,
 		&c.Seq, &c.Mark)
 	if err != nil {
-		return c, fmt.Errorf("reading where the changes of links have come to: %w", err)
+		return c, fmt.Errorf("reading the latest change of links: %w", err)
 	}
 	return c, nil
 }

@@ -24,7 +24,7 @@ func (s *Store) LinkDirectory(ctx context.Context) (*link.Directory, error) {
 		return nil, fmt.Errorf("reading the domains that serve: %w", err)
 	}
 	if err := s.readBlocks(ctx, d); err != nil {
-		return nil, fmt.Errorf("reading what is blocked: %w", err)
+		return nil, fmt.Errorf("reading the blocks: %w", err)
 	}
 	return d, nil
 }

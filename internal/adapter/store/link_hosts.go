@@ -28,7 +28,7 @@ func (s *Store) noteHosts(ctx context.Context, was, is *link.Link) error {
 	}
 	if err := s.read.NewRaw("SELECT "+linkBlocked+" FROM links AS l WHERE l.id = ?", is.ID).Scan(ctx,
 		&is.Blocked); err != nil {
-		return fmt.Errorf("looking whether link %s is blocked: %w", is.ID, err)
+		return fmt.Errorf("checking whether link %s is blocked: %w", is.ID, err)
 	}
 	return nil
 }
@@ -44,11 +44,11 @@ func (s *Store) replaceHosts(ctx context.Context, links []*link.Link) error {
 	}
 	if _, err := s.write.NewDelete().Model((*linkHostRow)(nil)).Where("link_id IN (?)",
 		bun.List(ids)).Exec(ctx); err != nil {
-		return fmt.Errorf("forgetting where %d links led: %w", len(links), err)
+		return fmt.Errorf("deleting the target hosts of %d links: %w", len(links), err)
 	}
 	for some := range slices.Chunk(rows, journalAtOnce) {
 		if _, err := s.write.NewInsert().Model(&some).Exec(ctx); err != nil {
-			return fmt.Errorf("noting where link %s leads: %w", some[0].LinkID, err)
+			return fmt.Errorf("recording the target host of link %s: %w", some[0].LinkID, err)
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ func (s *Store) folderOwn(ctx context.Context, l *link.Link) error {
 		Where("lf.organization_id = ?", l.OrganizationID).Exists(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("looking for folder %s: %w", l.FolderID, err)
+		return fmt.Errorf("finding folder %s: %w", l.FolderID, err)
 	case !found:
 		return link.ErrFolderNotFound
 	}
@@ -45,7 +45,7 @@ func (s *Store) domainOwn(ctx context.Context, l *link.Link) error {
 		Where("ld.organization_id = ?", l.OrganizationID).Exists(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("looking for domain %s: %w", l.DomainID, err)
+		return fmt.Errorf("finding domain %s: %w", l.DomainID, err)
 	case !found:
 		return link.ErrDomainGone
 	}

@@ -29,7 +29,7 @@ func (s *Store) tagLink(ctx context.Context, l *link.Link, caps link.Caps) error
 		return err
 	}
 	if _, err := s.write.NewDelete().Model((*linkTagRow)(nil)).Where("link_id = ?", l.ID).Exec(ctx); err != nil {
-		return fmt.Errorf("taking the tags off link %s: %w", l.ID, err)
+		return fmt.Errorf("removing the tags of link %s: %w", l.ID, err)
 	}
 	if len(tags) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (s *Store) newTags(ctx context.Context, organizationID string, tags []strin
 	var known int
 	if err := s.read.NewSelect().Model((*linkTagRow)(nil)).ColumnExpr("count(DISTINCT lt.tag)").
 		Where("lt.organization_id = ?", organizationID).Where("lt.tag IN (?)", bun.List(tags)).Scan(ctx, &known); err != nil {
-		return false, fmt.Errorf("looking for tags of organization %s: %w", organizationID, err)
+		return false, fmt.Errorf("finding tags of organization %s: %w", organizationID, err)
 	}
 	return known < len(tags), nil
 }

@@ -71,7 +71,7 @@ func newLinkRow(l *link.Link) (*linkRow, error) {
 	} {
 		text, err := json.Marshal(v)
 		if err != nil {
-			return nil, fmt.Errorf("writing down link %s: %w", l.ID, err)
+			return nil, fmt.Errorf("encoding link %s: %w", l.ID, err)
 		}
 		*column = string(text)
 	}
@@ -229,7 +229,7 @@ func (s *Store) slugTaken(ctx context.Context, organizationID, key, except strin
 	err = s.read.NewRaw("SELECT EXISTS (SELECT 1 FROM link_slugs WHERE slug_key = ? AND organization_id <> ?) OR "+
 		"EXISTS (SELECT 1 FROM links WHERE slug_key = ? AND id <> ?)", key, organizationID, key, except).Scan(ctx, &taken)
 	if err != nil {
-		return false, fmt.Errorf("looking for slug %s: %w", key, err)
+		return false, fmt.Errorf("finding slug %s: %w", key, err)
 	}
 	return taken, nil
 }

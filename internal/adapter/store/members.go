@@ -51,7 +51,7 @@ func (s *Store) AddMember(ctx context.Context, by audit.By, m *org.Member) error
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
 		places, err := tx.write.NewSelect().Model((*memberRow)(nil)).Where("m.user_id = ?", m.UserID).Count(ctx)
 		if err != nil {
-			return fmt.Errorf("counting the places of user %s: %w", m.UserID, err)
+			return fmt.Errorf("counting the memberships of user %s: %w", m.UserID, err)
 		}
 		if places >= org.MaxMemberships {
 			return org.ErrTooManyMemberships
@@ -98,7 +98,7 @@ func (s *Store) ListMemberships(ctx context.Context, userID string) ([]org.Membe
 	var rows []personRow
 	if err := s.people(&rows).Where("m.user_id = ?", userID).Order("m.created_at",
 		"m.organization_id").Scan(ctx); err != nil {
-		return nil, fmt.Errorf("listing the places of user %s: %w", userID, err)
+		return nil, fmt.Errorf("listing the memberships of user %s: %w", userID, err)
 	}
 	memberships := make([]org.Membership, len(rows))
 	for i := range rows {

@@ -126,7 +126,7 @@ const advisoryPoll = 100 * time.Millisecond
 // waiting logs that a migration stands still, which an operator would else take for
 // one that hangs.
 func waiting(ctx context.Context, log *slog.Logger, what string) {
-	log.LogAttrs(ctx, slog.LevelInfo, "a migration waits", slog.String("for", what))
+	log.LogAttrs(ctx, slog.LevelInfo, "migration is waiting", slog.String("waiting_for", what))
 }
 
 // Alone runs do while no other process does so through the same PostgreSQL: for

@@ -83,7 +83,7 @@ func (s *Store) move(ctx context.Context, was, is *website.Website) error {
 	left := moveRow{WebsiteID: was.ID, OrganizationID: was.OrganizationID, MovedAt: at(is.UpdatedAt)}
 	if _, err := s.write.NewInsert().Model(&left).On("CONFLICT (website_id, organization_id) DO UPDATE").
 		Set("moved_at = EXCLUDED.moved_at").Exec(ctx); err != nil {
-		return fmt.Errorf("noting from where website %s was moved: %w", was.ID, err)
+		return fmt.Errorf("recording the move of website %s: %w", was.ID, err)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (s *Store) WebsiteMoves(ctx context.Context, organizationID string) (*websi
 			Where("w.deleted_at IS NULL").Order("v.website_id")},
 	} {
 		if err := q.query.Scan(ctx, q.to); err != nil {
-			return nil, fmt.Errorf("listing the websites that organization %s had: %w", organizationID, err)
+			return nil, fmt.Errorf("listing the former websites of organization %s: %w", organizationID, err)
 		}
 	}
 	m.Left = append(m.Left, deleted...)

@@ -45,7 +45,7 @@ func (s *Store) Relayed(ctx context.Context, seqs []int64) error {
 		highest := slices.Max(seqs)
 		if _, err := tx.write.NewUpdate().Table("control_head").Set("relayed = ?", highest).
 			Where("relayed < ?", highest).Exec(ctx); err != nil {
-			return fmt.Errorf("noting how far the outbox was published: %w", err)
+			return fmt.Errorf("recording the published position of the outbox: %w", err)
 		}
 		return nil
 	})

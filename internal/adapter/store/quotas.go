@@ -166,7 +166,7 @@ func (s *Store) changeQuota(
 			Set("monthly_events = EXCLUDED.monthly_events").Set("month = EXCLUDED.month").Set("used = EXCLUDED.used").
 			Set("exceeded = EXCLUDED.exceeded").Set("noticed = EXCLUDED.noticed").Set("version = EXCLUDED.version").
 			Set("counted_at = EXCLUDED.counted_at").Exec(ctx); err != nil {
-			return fmt.Errorf("keeping the quota of organization %s: %w", organizationID, err)
+			return fmt.Errorf("storing the quota of organization %s: %w", organizationID, err)
 		}
 		return nil
 	})

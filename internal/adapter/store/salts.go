@@ -35,11 +35,11 @@ func (s *Store) Salt(ctx context.Context, t time.Time) ([]byte, error) {
 	row := saltRow{Day: day, Salt: make([]byte, saltLen)}
 	rand.Read(row.Salt)
 	if _, err := s.write.NewInsert().Model(&row).On("CONFLICT (day) DO NOTHING").Exec(ctx); err != nil {
-		return nil, fmt.Errorf("making the visitor salt of %s: %w", day, err)
+		return nil, fmt.Errorf("creating the visitor salt of %s: %w", day, err)
 	}
 	salt, err = s.salt(ctx, day)
 	if err != nil {
-		return nil, fmt.Errorf("reading the visitor salt of %s after making it: %w", day, err)
+		return nil, fmt.Errorf("reading the visitor salt of %s after creating it: %w", day, err)
 	}
 	return salt, nil
 }
@@ -78,7 +78,7 @@ func (s *Store) PruneSalts(ctx context.Context, first time.Time) error {
 	ctx, cancel := s.deadline(ctx)
 	defer cancel()
 	if err := s.dialect.pruneSalts(ctx, s, first.UTC().Format(time.DateOnly)); err != nil {
-		return fmt.Errorf("destroying visitor salts: %w", err)
+		return fmt.Errorf("deleting visitor salts: %w", err)
 	}
 	return nil
 }

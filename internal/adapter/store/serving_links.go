@@ -153,7 +153,7 @@ func (s *Store) UseLink(ctx context.Context, id string, maxClicks int64) (ok boo
 		n, err = res.RowsAffected()
 	}
 	if err != nil {
-		return false, fmt.Errorf("using up a click of link %s: %w", id, err)
+		return false, fmt.Errorf("counting a click of link %s: %w", id, err)
 	}
 	return n > 0, nil
 }

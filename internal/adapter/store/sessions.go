@@ -86,7 +86,7 @@ func (s *Store) SessionByHash(ctx context.Context, hash token.Hash) (*session.Se
 	var members []memberRow
 	if err := s.read.NewSelect().Model(&members).Where("m.user_id = ?", u.ID).Where(ownerLives, bun.Ident("m")).
 		Order("m.created_at", "m.organization_id").Scan(ctx); err != nil {
-		return nil, nil, nil, fmt.Errorf("reading the places of user %s: %w", u.ID, err)
+		return nil, nil, nil, fmt.Errorf("reading the memberships of user %s: %w", u.ID, err)
 	}
 	memberships := make([]org.Member, len(members))
 	for i := range members {
@@ -103,7 +103,7 @@ func (s *Store) TouchSession(ctx context.Context, id string, seenAt time.Time) e
 	defer cancel()
 	if _, err := s.write.NewUpdate().Model((*sessionRow)(nil)).Set("seen_at = ?", at(seenAt)).
 		Where("id = ?", id).Where("seen_at < ?", at(seenAt)).Exec(ctx); err != nil {
-		return fmt.Errorf("noting the use of session %s: %w", id, err)
+		return fmt.Errorf("recording the use of session %s: %w", id, err)
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (s *Store) Prune(ctx context.Context, now, idle time.Time) error {
 		{(*attemptRow)(nil), "paid_until <= ?", now.Add(-attemptsKept)},
 	} {
 		if _, err := s.write.NewDelete().Model(p.model).Where(p.past, at(p.until)).Exec(ctx); err != nil {
-			return fmt.Errorf("removing what is past: %w", err)
+			return fmt.Errorf("removing expired sessions: %w", err)
 		}
 	}
 	return nil

@@ -111,7 +111,7 @@ func pruneSQLite(ctx context.Context, s *Store, first string) error {
 	var busy, pages, carried int
 	err := s.pools[0].QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &carried)
 	if err != nil {
-		return fmt.Errorf("emptying the log of writes: %w", err)
+		return fmt.Errorf("truncating the write-ahead log: %w", err)
 	}
 	return nil
 }

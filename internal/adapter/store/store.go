@@ -138,7 +138,7 @@ func openAny(cfg config.Store, opts Options) (*Store, error) {
 	case scheme == "postgres" || scheme == "postgresql":
 		return openPostgres(cfg, opts)
 	case scheme != "sqlite":
-		return nil, errors.New("the URL begins neither with sqlite: nor with postgres://")
+		return nil, errors.New("the URL must begin with sqlite: or postgres://")
 	case cfg.TLS.Enabled:
 		return nil, credential.Reject("store.tls.enabled", nil, "store.url names a file, to which nothing is encrypted")
 	default:

@@ -13,9 +13,9 @@ import (
 func TestOpenSaysWhatIsWrongWithAURL(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
-		"":                              "neither with sqlite: nor with postgres://",
-		"mysql://u:p@host/db":           "neither with sqlite: nor with postgres://",
-		"millrace.db":                   "neither with sqlite: nor with postgres://",
+		"":                              "must begin with sqlite: or postgres://",
+		"mysql://u:p@host/db":           "must begin with sqlite: or postgres://",
+		"millrace.db":                   "must begin with sqlite: or postgres://",
 		"sqlite:":                       "needs a path",
 		"postgres://u:p@host:port/db":   "cannot be read",
 		"sqlite:/no/such/folder/m.db":   "no such file or directory",

@@ -146,7 +146,7 @@ func (s *Store) CreateReset(ctx context.Context, by audit.By, r *session.Reset) 
 		}
 		row := resetRow{TokenHash: r.TokenHash[:], UserID: r.UserID, ExpiresAt: at(r.ExpiresAt)}
 		if _, err := tx.write.NewInsert().Model(&row).Exec(ctx); err != nil {
-			return fmt.Errorf("permitting user %s a new password: %w", r.UserID, err)
+			return fmt.Errorf("storing a password reset token of user %s: %w", r.UserID, err)
 		}
 		return tx.recordUser(ctx, by, u, "passwordResetRequested", r.CreatedAt)
 	})
@@ -164,7 +164,7 @@ func (s *Store) ResetUser(ctx context.Context, hash token.Hash, now time.Time) (
 		return nil, session.ErrResetNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading who may set a new password: %w", err)
+		return nil, fmt.Errorf("reading a password reset token: %w", err)
 	}
 	return row.user(), nil
 }
@@ -183,7 +183,7 @@ func (s *Store) ResetPassword(
 		}
 		res, err := tx.write.NewDelete().Model((*resetRow)(nil)).Where("token_hash = ?", hash[:]).Exec(ctx)
 		if err != nil {
-			return fmt.Errorf("using up the permission of user %s: %w", u.ID, err)
+			return fmt.Errorf("consuming the password reset token of user %s: %w", u.ID, err)
 		}
 		if err := mustTouch(res, session.ErrResetNotFound); err != nil {
 			return err
@@ -228,13 +228,13 @@ func (s *Store) setPassword(
 		return fmt.Errorf("setting the password of user %s: %w", u.ID, err)
 	}
 	if _, err := s.write.NewDelete().Model((*resetRow)(nil)).Where("user_id = ?", u.ID).Exec(ctx); err != nil {
-		return fmt.Errorf("ending the permissions of user %s: %w", u.ID, err)
+		return fmt.Errorf("deleting the password reset tokens of user %s: %w", u.ID, err)
 	}
 	if _, err := s.write.NewDelete().Model((*sessionRow)(nil)).Where("user_id = ?", u.ID).Exec(ctx); err != nil {
 		return fmt.Errorf("ending the sessions of user %s: %w", u.ID, err)
 	}
 	if _, err := s.write.NewDelete().Model((*deviceRow)(nil)).Where("user_id = ?", u.ID).Exec(ctx); err != nil {
-		return fmt.Errorf("forgetting the devices of user %s: %w", u.ID, err)
+		return fmt.Errorf("deleting the devices of user %s: %w", u.ID, err)
 	}
 	return s.recordUser(ctx, by, u, action, now)
 }

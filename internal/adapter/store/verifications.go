@@ -31,7 +31,7 @@ func (s *Store) CreateVerification(ctx context.Context, by audit.By, v *session.
 		}
 		row := verificationRow{TokenHash: v.TokenHash[:], UserID: v.UserID, ExpiresAt: at(v.ExpiresAt)}
 		if _, err := tx.write.NewInsert().Model(&row).Exec(ctx); err != nil {
-			return fmt.Errorf("having user %s verify their address: %w", v.UserID, err)
+			return fmt.Errorf("storing a verification of user %s: %w", v.UserID, err)
 		}
 		return tx.recordUser(ctx, by, u, "emailVerificationRequested", v.CreatedAt)
 	})
@@ -49,7 +49,7 @@ func (s *Store) VerifyEmail(ctx context.Context, by audit.By, userID string, has
 		res, err := tx.write.NewDelete().Model((*verificationRow)(nil)).Where("token_hash = ?", hash[:]).
 			Where("user_id = ?", userID).Where("expires_at > ?", at(now)).Exec(ctx)
 		if err != nil {
-			return fmt.Errorf("using up the verification of user %s: %w", userID, err)
+			return fmt.Errorf("consuming the verification of user %s: %w", userID, err)
 		}
 		if err := mustTouch(res, session.ErrVerificationNotFound); err != nil {
 			return err

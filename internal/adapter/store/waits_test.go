@@ -77,7 +77,7 @@ func TestWhatAMigrationWaitsForIsLoggedOnce(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() { ended <- tc.do(t.Context(), s) }()
 			testkit.Eventually(t, time.Minute, func() error {
-				if !strings.Contains(log.String(), `msg="a migration waits" for="`+tc.says+`"`) {
+				if !strings.Contains(log.String(), `msg="migration is waiting" waiting_for="`+tc.says+`"`) {
 					return errors.New(log.String())
 				}
 				return nil
@@ -86,7 +86,7 @@ func TestWhatAMigrationWaitsForIsLoggedOnce(t *testing.T) {
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
-			if n := strings.Count(log.String(), "a migration waits"); n != 1 {
+			if n := strings.Count(log.String(), "migration is waiting"); n != 1 {
 				t.Errorf("%d lines tell of one wait:\n%s", n, &log)
 			}
 		})

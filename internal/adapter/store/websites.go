@@ -63,7 +63,7 @@ func newWebsiteRow(w *website.Website) (*websiteRow, error) {
 		DataRetentionDays: w.DataRetentionDays, TrackQueryParams: w.TrackQueryParams,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("writing down the settings of website %s: %w", w.ID, err)
+		return nil, fmt.Errorf("encoding the settings of website %s: %w", w.ID, err)
 	}
 	row := &websiteRow{
 		ID: w.ID, OrganizationID: w.OrganizationID, Version: max(w.Version, 1),
@@ -176,7 +176,7 @@ func (s *Store) domainFree(ctx context.Context, w *website.Website) error {
 	taken, err := s.read.NewSelect().Model((*websiteRow)(nil)).Where("w.organization_id = ?", w.OrganizationID).
 		Where("w.domain = ?", w.Domain).Where("w.deleted_at IS NULL").Where("w.id <> ?", w.ID).Exists(ctx)
 	if err != nil {
-		return fmt.Errorf("looking for the domain of website %s: %w", w.ID, err)
+		return fmt.Errorf("finding the domain of website %s: %w", w.ID, err)
 	}
 	if taken {
 		return website.ErrDomainTaken

@@ -196,7 +196,7 @@ func (k *kit) Printf(_ string, args ...any) {
 			trouble = troubleOf(err)
 		}
 	}
-	k.log.LogAttrs(context.Background(), slog.LevelDebug, "connection trouble", slog.String("kind", trouble))
+	k.log.LogAttrs(context.Background(), slog.LevelDebug, "connection error", slog.String("kind", trouble))
 }
 
 // troubleOf names what befell a connection, in words of our own.

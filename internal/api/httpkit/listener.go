@@ -47,7 +47,8 @@ func (l *listener) Accept() (net.Conn, error) {
 			if !exhausted(err) {
 				return nil, err
 			}
-			l.kit.log.LogAttrs(context.Background(), slog.LevelError, "no connection can be accepted", slog.Any("error", err))
+			l.kit.log.LogAttrs(context.Background(), slog.LevelError, "accepting connections failed, retrying",
+				slog.Any("error", err))
 			<-time.After(acceptPause)
 			continue
 		}

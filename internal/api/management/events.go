@@ -203,7 +203,8 @@ func (e *Events) remember(
 		"start": set(q.Start.UTC().Format(time.RFC3339Nano)), "end": set(q.End.UTC().Format(time.RFC3339Nano)),
 	})
 	if err := e.Audit.Remember(ctx, entry); err != nil {
-		e.Log.LogAttrs(ctx, slog.LevelError, "remembering an export", slog.String("website", site.ID), slog.Any("error", err))
+		e.Log.LogAttrs(ctx, slog.LevelError, "recording an export in the audit log failed", slog.String("website", site.ID),
+			slog.Any("error", err))
 	}
 }
 

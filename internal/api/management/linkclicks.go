@@ -64,7 +64,7 @@ func (s *Links) clicks(ctx context.Context, ids []string) (map[string]link.Click
 	defer cancel()
 	found, err := s.Clicks.LinkClicks(ctx, ids)
 	if err != nil {
-		s.Log.LogAttrs(ctx, slog.LevelWarn, "counting the clicks of links failed", slog.Int("links", len(ids)),
+		s.Log.LogAttrs(ctx, slog.LevelWarn, "counting link clicks failed", slog.Int("links", len(ids)),
 			slog.Any("error", err))
 	}
 	return found, err

@@ -158,7 +158,7 @@ func (e *endpoint) once(c *fiber.Ctx, call *Call, key string, input []byte) erro
 
 func (e *endpoint) note(ctx context.Context, err error) {
 	if err != nil {
-		e.deps.Log.LogAttrs(ctx, slog.LevelWarn, "remembering a call", slog.String("operation", e.path),
+		e.deps.Log.LogAttrs(ctx, slog.LevelWarn, "idempotency record not written", slog.String("operation", e.path),
 			slog.Any("error", err))
 	}
 }
@@ -201,7 +201,8 @@ func (e *endpoint) call(c *fiber.Ctx, caller *Caller, object map[string]any) (*C
 	call.seen = func(err error) error {
 		seen := e.seen(err)
 		if httpkit.RowOf(apierr.Of(seen).Code).Status >= fiber.StatusInternalServerError {
-			e.deps.Log.LogAttrs(c.UserContext(), slog.LevelError, "one of several records", slog.String("operation", e.path),
+			e.deps.Log.LogAttrs(c.UserContext(), slog.LevelError, "record in a bulk call failed",
+				slog.String("operation", e.path),
 				slog.Any("error", err))
 		}
 		return seen

@@ -103,7 +103,7 @@ func Create(ctx context.Context, tx *store.Store, by audit.By, keyPrefix string,
 		func() (err error) { a.APIKey, err = Key(ctx, tx, by, keyPrefix, o.ID, first); return err },
 	} {
 		if err := create(); err != nil {
-			return Account{}, fmt.Errorf("making the first account: %w", err)
+			return Account{}, fmt.Errorf("creating the first account: %w", err)
 		}
 	}
 	return a, nil
@@ -122,7 +122,7 @@ func newAdmin(
 	}
 	u.VerifiedAt = now // by the operator's word
 	if err := tx.CreateUser(ctx, by, u); err != nil {
-		return nil, "", fmt.Errorf("making the first account: %w", err)
+		return nil, "", fmt.Errorf("creating the first account: %w", err)
 	}
 	return u, password, nil
 }

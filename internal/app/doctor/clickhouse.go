@@ -20,9 +20,9 @@ func lookAtClickHouse(ctx context.Context, o *Options, n *notebook) {
 	if !o.has(Sink, Query) {
 		return
 	}
-	const away = "sinks wait and queries are answered 503; what is accepted stays in Kafka for as long as its retention"
+	const away = "sinks wait and queries return 503; accepted events stay in Kafka until its retention removes them"
 	reached := n.dials(ctx, "clickhouse.reach", "clickhouse.addr", o.Settings.ClickHouse.Addr, away,
-		"start the servers, or correct clickhouse.addr (the native protocol's port, 9000)")
+		"start the servers, or correct clickhouse.addr (it needs the port of the native protocol, 9000)")
 	if len(reached) == 0 {
 		return
 	}
@@ -32,8 +32,8 @@ func lookAtClickHouse(ctx context.Context, o *Options, n *notebook) {
 	asked := o.Now()
 	server, err := inspect.ReadServer(ctx, cfg)
 	if err != nil {
-		n.fail("clickhouse.reach", "ClickHouse takes connections and does not answer: "+err.Error(), away,
-			"is it the native protocol's port (9000, or 9440 with TLS), and are clickhouse.user and its password right?")
+		n.fail("clickhouse.reach", "ClickHouse accepts connections and does not respond: "+err.Error(), away,
+			"check that the port is of the native protocol (9000, or 9440 with TLS), and check clickhouse.user and its password")
 		return
 	}
 	answered := o.Now()
@@ -60,9 +60,9 @@ func (n *notebook) disks(disks []inspect.Disk) {
 		}
 		free := float64(d.Free) / float64(d.Size)
 		what := fmt.Sprintf("disk %s of ClickHouse has %s free of %s", d.Name, Bytes(d.Free), Bytes(d.Size))
-		const why = "merges need as much room as the parts they join; a full disk stops inserts, and lag grows until " +
+		const why = "merges need as much space as the parts they join; a full disk stops inserts, and lag grows until " +
 			"Kafka's retention"
-		const do = "add room, or shorten what is kept: docs/guides/capacity.md"
+		const do = "add disk space, or shorten the retention: docs/guides/capacity.md"
 		switch {
 		case free < urgent:
 			n.fail("clickhouse.disk", what, why, do)
@@ -76,10 +76,10 @@ func (n *notebook) disks(disks []inspect.Disk) {
 
 // clickhouseSchema reports whether the tables can be used.
 func (n *notebook) clickhouseSchema(ctx context.Context, o *Options) bool {
-	const why = "sinks and query hosts are not ready with a schema that is not theirs"
+	const why = "sinks and query hosts are not ready with another schema than theirs"
 	err := schema.Check(ctx, o.Settings.ClickHouse)
 	if err != nil {
-		do := `"millrace migrate"; migrations only add, so the version before goes on`
+		do := `run "millrace migrate"; migrations only add, so the previous version keeps working`
 		switch {
 		case !errors.Is(err, schema.ErrSchema):
 			do = "see clickhouse.reach" // it could not be found out
@@ -94,8 +94,8 @@ func (n *notebook) clickhouseSchema(ctx context.Context, o *Options) bool {
 	case err != nil:
 		n.fail("clickhouse.schema", err.Error(), why, "see clickhouse.reach")
 	case s.Newer > 0:
-		n.warn("clickhouse.schema", fmt.Sprintf("the database has %d migrations that this build does not know", s.Newer),
-			"an upgrade is under way, or this is an old binary; it goes on working, for migrations only add",
+		n.warn("clickhouse.schema", fmt.Sprintf("the database has %d migrations that this build does not contain", s.Newer),
+			"an upgrade is in progress, or this binary is old; it keeps working, because migrations only add",
 			"finish the upgrade: docs/guides/upgrading.md")
 	default:
 		n.ok("clickhouse.schema", fmt.Sprintf("all %d migrations are applied", s.Known))
@@ -109,20 +109,22 @@ func (n *notebook) exactness(ctx context.Context, o *Options) {
 	}
 	switch err := schema.CheckExactness(ctx, o.Settings.ClickHouse); {
 	case errors.Is(err, schema.ErrInexact):
-		n.fail("clickhouse.exactness", err.Error(), "a sink refuses to start, rather than store something twice or lose it",
-			"as the sentence says")
+		n.fail("clickhouse.exactness", err.Error(), "a sink refuses to start, because it could lose events or store them "+
+			"twice",
+			"follow the instruction in the message")
 	case err != nil:
 		n.fail("clickhouse.exactness", err.Error(),
-			"what exactly once relies on is not known, and a sink that starts waits until it is", "see clickhouse.reach")
+			"the conditions of exactly-once storage are unknown, and a starting sink waits until they are known", "see "+
+				"clickhouse.reach")
 	default:
-		n.ok("clickhouse.exactness", "everything that exactly once relies on is in force")
+		n.ok("clickhouse.exactness", "ClickHouse meets all conditions of exactly-once storage")
 	}
 }
 
 func (n *notebook) rights(ctx context.Context, o *Options) {
 	lacking, err := inspect.LackingGrants(ctx, o.Settings.ClickHouse)
 	if err != nil {
-		n.warn("clickhouse.rights", err.Error(), "what the user may do is unknown", "SHOW GRANTS")
+		n.warn("clickhouse.rights", err.Error(), "the permissions of the user are unknown", "run SHOW GRANTS as this user")
 		return
 	}
 	if len(lacking) > 0 {
@@ -132,21 +134,21 @@ func (n *notebook) rights(ctx context.Context, o *Options) {
 			"GRANT "+strings.Join(lacking, ", ")+" TO "+user)
 		return
 	}
-	n.ok("clickhouse.rights", "the user may do what the daemons do")
+	n.ok("clickhouse.rights", "the user has all permissions that the daemons need")
 }
 
 func (n *notebook) crowds(ctx context.Context, o *Options) {
 	tables, err := inspect.TableStates(ctx, o.Settings.ClickHouse)
 	if err != nil {
-		n.warn("clickhouse.parts", err.Error(), "how crowded the tables are is unknown",
-			"SELECT count() FROM system.parts WHERE active GROUP BY table")
+		n.warn("clickhouse.parts", err.Error(), "the number of parts per table is unknown",
+			"run SELECT count() FROM system.parts WHERE active GROUP BY table")
 		return
 	}
 	for _, t := range tables {
 		if t.Crowded > crowded {
 			n.warn("clickhouse.parts", fmt.Sprintf("table %s has %d parts in one partition", t.Name, t.Crowded),
-				"merges do not keep up; the server slows inserts down at 1000 and refuses them at 3000",
-				"fewer and larger inserts (sink.max_rows, sink.max_wait), faster disks, or more background_pool_size")
+				"merges do not keep up; the server delays inserts at 1000 parts and rejects them at 3000",
+				"make inserts fewer and larger (sink.max_rows, sink.max_wait), use faster disks, or raise background_pool_size")
 		}
 	}
 	n.well("clickhouse.parts", "merges keep up")

@@ -23,9 +23,9 @@ func (n *notebook) clocks(check, server string, shown, asked, answered time.Time
 	off := ahead.Abs() - margin
 	what := fmt.Sprintf("the clock of %s is %s %s this machine's",
 		server, ahead.Abs().Round(10*time.Millisecond), direction(ahead))
-	const why = "times of receipt decide what counts as a duplicate and which day an event falls on; a clock that is " +
-		"off makes windows too short"
-	const do = `let chrony or systemd-timesyncd keep both clocks: "timedatectl status", "chronyc tracking"`
+	const why = "receive times decide which events count as duplicates and on which day an event falls; a wrong clock " +
+		"shortens windows"
+	const do = `synchronize both clocks with chrony or systemd-timesyncd: "timedatectl status", "chronyc tracking"`
 	switch {
 	case off > tooFar:
 		n.fail(check, what, why, do)

@@ -25,7 +25,7 @@ func fileProblem(key, path string, now time.Time) (Level, string) {
 	}
 	block, rest := pem.Decode(data)
 	if block == nil {
-		return Fail, path + " holds nothing in PEM form"
+		return Fail, path + " contains nothing in PEM format"
 	}
 	var all []*x509.Certificate
 	for ; block != nil; block, rest = pem.Decode(rest) {
@@ -34,7 +34,7 @@ func fileProblem(key, path string, now time.Time) (Level, string) {
 		}
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return Fail, fmt.Sprintf("%s holds a certificate that cannot be read: %v", path, err)
+			return Fail, fmt.Sprintf("%s contains a certificate that cannot be read: %v", path, err)
 		}
 		all = append(all, c)
 	}
@@ -52,13 +52,13 @@ func validity(path string, all []*x509.Certificate, now time.Time) (Level, strin
 	for _, c := range all {
 		switch left := c.NotAfter.Sub(now); {
 		case left < 0:
-			return Fail, fmt.Sprintf("%s: the certificate of %s ended on %s",
+			return Fail, fmt.Sprintf("%s: the certificate of %s expired on %s",
 				path, c.Subject, c.NotAfter.UTC().Format(time.DateOnly))
 		case now.Before(c.NotBefore):
-			return Fail, fmt.Sprintf("%s: the certificate of %s begins on %s, or this machine's clock is behind",
+			return Fail, fmt.Sprintf("%s: the certificate of %s is valid from %s on, or this machine's clock is slow",
 				path, c.Subject, c.NotBefore.UTC().Format(time.DateOnly))
 		case left < expirySoon:
-			level, what = Warn, fmt.Sprintf("%s: the certificate of %s ends on %s",
+			level, what = Warn, fmt.Sprintf("%s: the certificate of %s expires on %s",
 				path, c.Subject, c.NotAfter.UTC().Format(time.DateOnly))
 		}
 	}

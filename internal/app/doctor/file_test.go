@@ -42,14 +42,14 @@ func TestCertificatesAreJudgedByHowTheyAreUsed(t *testing.T) {
 		what      string
 	}{
 		{"a certificate", cert, [][]byte{well}, OK, ""},
-		{"a certificate that ended", cert, [][]byte{ended}, Fail, "ended on"},
-		{"a certificate that ends soon", cert, [][]byte{soon}, Warn, "ends on"},
-		{"a certificate that is not valid yet", cert, [][]byte{early}, Fail, "begins on"},
-		{"a chain of which one ended", cert, [][]byte{soon, ended}, Fail, "ended on"},
+		{"a certificate that ended", cert, [][]byte{ended}, Fail, "expired on"},
+		{"a certificate that ends soon", cert, [][]byte{soon}, Warn, "expires on"},
+		{"a certificate that is not valid yet", cert, [][]byte{early}, Fail, "valid from"},
+		{"a chain of which one ended", cert, [][]byte{soon, ended}, Fail, "expired on"},
 		{"an authority that ended beside its successor", ca, [][]byte{ended, well}, OK, ""},
-		{"authorities that all ended", ca, [][]byte{ended, ended}, Fail, "ended on"},
-		{"authorities of which the last one ends soon", ca, [][]byte{ended, soon}, Warn, "ends on"},
-		{"no certificate", ca, nil, Fail, "nothing in PEM form"},
+		{"authorities that all ended", ca, [][]byte{ended, ended}, Fail, "expired on"},
+		{"authorities of which the last one ends soon", ca, [][]byte{ended, soon}, Warn, "expires on"},
+		{"no certificate", ca, nil, Fail, "nothing in PEM format"},
 		{"another file", "store.url_file", nil, OK, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -31,12 +31,13 @@ func lookAtFiles(_ context.Context, o *Options, n *notebook) {
 			if level != OK {
 				n.findings = append(n.findings, Finding{
 					"files", level, f.Key + ": " + problem,
-					"the daemon that reads it does not start, or cannot connect", "correct the path, the file or its permissions",
+					"the daemon that reads the file does not start, or cannot connect", "correct the path, the file or its " +
+						"permissions",
 				})
 			}
 		}
 	}
-	n.well("files", fmt.Sprintf("%d files that settings name can be read", files))
+	n.well("files", fmt.Sprintf("all %d files that the settings name can be read", files))
 }
 
 // minFree is the room below which a folder is too full for embedded servers.
@@ -48,7 +49,7 @@ func lookAtFolder(_ context.Context, o *Options, n *notebook) {
 		return
 	}
 	dir := o.Settings.Data.Dir
-	const why = "standalone mode keeps everything there: topics, tables, accounts"
+	const why = "standalone mode keeps all its data there: topics, tables, accounts"
 	at := dir
 	for ; ; at = filepath.Dir(at) { // it is made when it is missing
 		if _, err := os.Stat(at); err == nil || at == filepath.Dir(at) {
@@ -63,12 +64,12 @@ func lookAtFolder(_ context.Context, o *Options, n *notebook) {
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		n.warn("data.dir", fmt.Sprintf("a file in %s cannot be removed: %v", dir, err), why,
-			"look at the folder's permissions")
+			"check the permissions of the folder")
 		return
 	}
 	if free, ok := freeBytes(at); ok && free < minFree {
 		n.warn("data.dir", fmt.Sprintf("%s has %s free", dir, Bytes(free)), why,
-			"make room, or name another folder with data.dir")
+			"free disk space, or name another folder with data.dir")
 		return
 	}
 	n.ok("data.dir", dir+" can be written")
@@ -95,13 +96,13 @@ func lookAtListeners(ctx context.Context, o *Options, n *notebook) {
 		case err == nil:
 			listener.Close()
 		case errors.Is(err, syscall.EADDRINUSE) && serves(ctx, l.addr, l.path):
-			n.ok("listen", l.key+": "+l.addr+" is served by a daemon that runs")
+			n.ok("listen", l.key+": "+l.addr+" is served by a running daemon")
 		case errors.Is(err, syscall.EADDRINUSE):
-			n.fail("listen", fmt.Sprintf("%s: %s is taken by another program", l.key, l.addr), "the daemon does not start",
-				fmt.Sprintf("find it with \"ss -ltnp 'sport = :%s'\", or choose another address", port(l.addr)))
+			n.fail("listen", fmt.Sprintf("%s: another program listens on %s", l.key, l.addr), "the daemon does not start",
+				fmt.Sprintf("find the program with \"ss -ltnp 'sport = :%s'\", or choose another address", port(l.addr)))
 		default:
 			n.fail("listen", fmt.Sprintf("%s: cannot listen on %s: %s", l.key, l.addr, reason(err)), "the daemon does not start",
-				"choose an address of this machine; ports below 1024 need a capability")
+				"choose an address of this machine; ports below 1024 require the capability CAP_NET_BIND_SERVICE")
 		}
 	}
 	n.well("listen", "the addresses are free, or served by daemons")
@@ -154,16 +155,16 @@ func lookAtAddresses(ctx context.Context, o *Options, n *notebook) {
 		case !o.has(p.role):
 		case p.url == "" && p.listen != "" && !config.IsLoopback(p.listen):
 			n.fail("public_url", p.key+" is empty, and the host listens on "+p.listen,
-				"the daemon does not start: snippets, mails and cookies would name an address that callers do not know",
-				"set "+p.key+" to what callers use, such as https://events.example.com")
+				"the daemon does not start, because snippets, mails and cookies would name an address that callers cannot reach",
+				"set "+p.key+" to the URL that callers use, such as https://events.example.com")
 		case strings.HasPrefix(p.url, "http:") && !loopbackURL(p.url):
 			n.warn("public_url", p.key+" is not encrypted: "+p.url,
-				"keys and sessions are sent in the clear, and browsers refuse to send from pages over https", "serve it over https")
+				"keys and sessions travel unencrypted, and browsers block requests from https pages", "serve the host over https")
 		case p.url != "":
 			n.responds(ctx, p.key, p.url)
 		}
 	}
-	n.well("public_url", "the public addresses are what callers can use")
+	n.well("public_url", "callers can use the public addresses")
 	n.proxies(s)
 }
 
@@ -171,23 +172,24 @@ func (n *notebook) responds(ctx context.Context, key, url string) {
 	status, err := get(ctx, url+"/health")
 	switch {
 	case err != nil:
-		n.warn("public_url", fmt.Sprintf("%s: %s does not answer from here: %v", key, url, err),
-			"callers may not reach it either: name, certificate, load balancer", "curl -v "+url+"/health, from outside too")
+		n.warn("public_url", fmt.Sprintf("%s: %s does not respond from here: %v", key, url, err),
+			"callers may not reach it either; the cause may be the DNS name, the certificate or the load balancer", "run curl "+
+				"-v "+url+"/health, also from outside")
 	case status != http.StatusOK:
-		n.warn("public_url", fmt.Sprintf("%s: %s/health is answered %d", key, url, status),
-			"something else than the host is there, or no host behind the load balancer is ready",
-			"look at the load balancer's targets")
+		n.warn("public_url", fmt.Sprintf("%s: %s/health returns %d", key, url, status),
+			"another server responds at this address, or no host behind the load balancer is ready",
+			"check the targets of the load balancer")
 	}
 }
 
 func (n *notebook) proxies(s *config.Settings) {
 	if len(s.Proxy.Trusted) == 0 &&
 		(strings.HasPrefix(s.Ingest.PublicURL, "https:") || strings.HasPrefix(s.Query.PublicURL, "https:")) {
-		n.warn("proxy.trusted", "public addresses are https, so a proxy stands in front, and proxy.trusted is empty",
-			"all callers seem to come from the proxy: they share one limit, and places are the proxy's",
-			"name the proxy's addresses in proxy.trusted")
+		n.warn("proxy.trusted", "public addresses are https, so requests come through a proxy, and proxy.trusted is empty",
+			"all requests appear to come from the proxy: callers share one limit, and locations are those of the proxy",
+			"set proxy.trusted to the addresses of the proxy")
 	}
-	n.well("proxy.trusted", "the proxies that are believed fit the public addresses")
+	n.well("proxy.trusted", "the trusted proxies match the public addresses")
 }
 
 func loopbackURL(url string) bool {

@@ -21,7 +21,7 @@ import (
 // topics they have.
 func lookAtKafka(ctx context.Context, o *Options, n *notebook) {
 	reached := n.dials(ctx, "kafka.reach", "kafka.brokers", o.Settings.Kafka.Brokers,
-		"nothing is accepted and nothing stored without Kafka", "start the brokers, or correct kafka.brokers")
+		"without Kafka, no event is accepted or stored", "start the brokers, or correct kafka.brokers")
 	if len(reached) == 0 {
 		return
 	}
@@ -52,28 +52,29 @@ func (n *notebook) advertised(ctx context.Context, found *kafka.Cluster) {
 		silent = append(silent, fmt.Sprintf("%s (%s; leads %d partitions)", addr, cause, found.Leads[addr]))
 	}
 	if slices.Sort(silent); len(silent) > 0 {
-		n.fail("kafka.advertised", "of advertised.listeners, these do not answer: "+strings.Join(silent, ", "),
-			"clients go on at the addresses that brokers advertise, not at kafka.brokers: of the partitions that such a "+
-				"broker leads, edges answer 503 and sinks store nothing",
-			"set advertised.listeners of the brokers to addresses that this machine reaches")
+		n.fail("kafka.advertised", "these addresses in advertised.listeners do not respond: "+strings.Join(silent, ", "),
+			"after kafka.brokers, clients connect to the addresses that brokers advertise: for the partitions of such a "+
+				"broker, edges return 503 and sinks store nothing",
+			"set advertised.listeners of the brokers to addresses that this machine can reach")
 	}
 }
 
 func (n *notebook) kafkaRejects(found *kafka.Cluster, err error) {
 	if _, missing := errors.AsType[*fs.PathError](err); missing || strings.Contains(err.Error(), "PEM") {
-		n.fail("kafka.reach", "a file for the connections to Kafka cannot be used: "+err.Error(),
+		n.fail("kafka.reach", "a file for connections to Kafka cannot be used: "+err.Error(),
 			"no daemon starts", "correct kafka.tls.*, or the file and its permissions")
 		return
 	}
 	if len(found.Brokers) > 0 {
-		n.fail("kafka.reach", "brokers name each other, and do not answer all that they are asked: "+err.Error(),
-			"how topics are, and what the user may do, is not known",
-			"make every broker answer at the address that it advertises, then ask again; their logs say what they reject")
+		n.fail("kafka.reach", "the brokers respond, but a metadata request failed: "+err.Error(),
+			"the state of the topics and the permissions of the user are unknown",
+			"make every broker respond at its advertised address, then run the check again; the brokers' logs name rejected "+
+				"requests")
 		return
 	}
-	n.fail("kafka.reach", "brokers take connections and do not answer as Kafka does: "+err.Error(),
-		"nothing is accepted and nothing stored without Kafka",
-		"is it Kafka's port, do kafka.tls.* and kafka.sasl.* fit the listener, and is the password right?")
+	n.fail("kafka.reach", "the brokers accept connections, but do not respond like Kafka: "+err.Error(),
+		"without Kafka, no event is accepted or stored",
+		"check the port and the password, and check that kafka.tls.* and kafka.sasl.* match the listener")
 }
 
 // topics compares the topics with what millrace would have created.
@@ -92,28 +93,29 @@ func (n *notebook) topics(o *Options, found *kafka.Cluster) {
 	}
 	n.topicSettings(o, found)
 	if len(missing) > 0 {
-		n.fail("kafka.topics", "missing topics: "+strings.Join(missing, ", "), "daemons do not become ready without them",
-			`"millrace topics create"`)
+		n.fail("kafka.topics", "missing topics: "+strings.Join(missing, ", "), "daemons are not ready without them",
+			`run "millrace topics create"`)
 	}
-	n.well("kafka.topics", fmt.Sprintf("all %d topics are there and as they should be", len(kafka.Topics)))
+	n.well("kafka.topics", fmt.Sprintf("all %d topics exist with the right settings", len(kafka.Topics)))
 }
 
 // shape is about partitions.
 func (n *notebook) shape(name string, have, want kafka.FoundTopic) {
 	if have.Partitions != want.Partitions {
 		n.warn("kafka.topics",
-			fmt.Sprintf("%s has %d partitions, and kafka.partitions says %d", name, have.Partitions, want.Partitions),
-			"partitions bound how many sinks share the work; settings that say something else mislead whoever reads them, "+
-				"and the next topic that is created",
-			fmt.Sprintf("set kafka.partitions to %d, or let the topic grow: docs/guides/growing-topics.md", have.Partitions))
+			fmt.Sprintf("%s has %d partitions, but kafka.partitions is %d", name, have.Partitions, want.Partitions),
+			"partitions limit the number of sinks that share the work; a wrong setting misleads readers and applies to the "+
+				"next topic that is created",
+			fmt.Sprintf("set kafka.partitions to %d, or add partitions to the topic: docs/guides/growing-topics.md",
+				have.Partitions))
 	}
 	if have.Leaderless > 0 {
 		n.fail("kafka.topics", fmt.Sprintf("%d partitions of %s have no leader", have.Leaderless, name),
-			"events of the websites in them are answered 503", "bring the brokers back that hold them")
+			"requests with events of the websites in them return 503", "restart the brokers that hold them")
 	}
 	if have.Behind > 0 {
 		n.warn("kafka.topics", fmt.Sprintf("%d partitions of %s have replicas that are not in sync", have.Behind, name),
-			"one more broker that fails stops or loses them", "look at the brokers that are away or slow")
+			"if one more broker fails, they stop or are lost", "check the brokers that are unavailable or slow")
 	}
 }
 
@@ -156,10 +158,11 @@ func (n *notebook) permissions(o *Options, found *kafka.Cluster) {
 	for right, names := range lacking {
 		slices.Sort(names)
 		n.fail("kafka.permissions", fmt.Sprintf("the Kafka user lacks %s %s", right, strings.Join(names, ", ")),
-			"edges answer 503, or sinks store nothing, with authorization errors in the log",
-			`kafka-acls.sh --add --allow-principal … ; a user for each daemon keeps them apart: "millrace doctor --role sink"`)
+			"edges return 503, or sinks store nothing, with authorization errors in the log",
+			`run kafka-acls.sh --add --allow-principal …; if each daemon has its own user, check each one: "millrace doctor " +
+				"--role sink"`)
 	}
-	n.well("kafka.permissions", "the Kafka user may do what the daemons do")
+	n.well("kafka.permissions", "the Kafka user has all permissions that the daemons need")
 }
 
 // newest compares this machine's clock with those of the edges, which write the
@@ -169,9 +172,9 @@ func (n *notebook) newest(ctx context.Context, o *Options) {
 	if ahead := newest.Sub(o.Now()); err == nil && ahead > noticeable {
 		n.warn("clock.edges", fmt.Sprintf("the newest record of %s is from %s ahead of this machine's clock",
 			record.TopicEvents, ahead.Round(time.Second)),
-			"the clock of an edge is ahead, or this one is behind; sinks take times no further than 10 minutes ahead, "+
-				"and the erasure of a visitor leaves what such an edge had received just before",
-			`"timedatectl status" here and on the edges`)
+			"the clock of an edge is fast, or this one is slow; sinks accept times up to 10 minutes ahead, and the erasure of "+
+				"a visitor misses events that such an edge received just before it",
+			`run "timedatectl status" here and on the edges`)
 	}
 }
 
@@ -189,11 +192,11 @@ func (n *notebook) dials(
 		reached = append(reached, addr)
 	}
 	slices.Sort(rejected)
-	what := fmt.Sprintf("of %s, these do not answer: %s", setting, strings.Join(rejected, ", "))
+	what := fmt.Sprintf("these addresses in %s do not respond: %s", setting, strings.Join(rejected, ", "))
 	switch {
 	case len(rejected) == 0:
 	case len(reached) > 0:
-		n.warn(check, what, "as long as the others do, this is bridged", do)
+		n.warn(check, what, "the other addresses are used instead", do)
 	default:
 		n.fail(check, what, why, do)
 	}

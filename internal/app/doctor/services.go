@@ -26,18 +26,18 @@ func services(s *config.Settings) []service {
 			"billing.reach", "billing.url", s.Billing.URL, true,
 			[]Role{Edge, Query},
 			Fail,
-			"the last decisions stand for five minutes, and then events are answered 503",
+			"the last decisions apply for five minutes, and then requests with events return 503",
 			"start the service, or correct billing.url",
 		},
 		{
 			"mail.reach", "mail.smtp.addr", s.Mail.SMTP.Addr, false,
 			[]Role{Query},
 			Warn,
-			"invitations, new passwords and notices do not arrive", "start the mail server, or correct mail.smtp.addr",
+			"invitations, password resets and notices are not delivered", "start the mail server, or correct mail.smtp.addr",
 		},
 		{
 			"trace.reach", "trace.endpoint", s.Trace.Endpoint, true, Roles, Warn,
-			"requests are answered as ever, and no trace is kept",
+			"requests work, but no trace is recorded",
 			"start the collector, or correct trace.endpoint (OTLP over HTTP, port 4318)",
 		},
 	}
@@ -56,12 +56,12 @@ func lookAtServices(ctx context.Context, o *Options, n *notebook) {
 		}
 		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", addr)
 		if err != nil {
-			what := fmt.Sprintf("%s: %s%s does not answer: %s", s.key, addr, through, reason(err))
+			what := fmt.Sprintf("%s: %s%s does not respond: %s", s.key, addr, through, reason(err))
 			n.findings = append(n.findings, Finding{s.check, s.away, what, s.why, s.do})
 			continue
 		}
 		conn.Close()
-		n.ok(s.check, fmt.Sprintf("%s: %s%s takes connections", s.key, addr, through))
+		n.ok(s.check, fmt.Sprintf("%s: %s%s accepts connections", s.key, addr, through))
 	}
 }
 
@@ -73,7 +73,7 @@ func dialled(text string) (addr, through string) {
 		return text, ""
 	}
 	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); err == nil && proxy != nil {
-		u, through = proxy, ", the proxy in between,"
+		u, through = proxy, ", the proxy,"
 	}
 	port := u.Port()
 	if port == "" {

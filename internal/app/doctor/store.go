@@ -10,8 +10,7 @@ import (
 	"github.com/millrace/millrace/internal/adapter/store"
 )
 
-const storeAway = "edges serve what they remember for lookup.stale and then answer 503; nobody signs in and no key " +
-	"is made"
+const storeAway = "edges serve cached entries for lookup.stale and then return 503; sign-ins and changes of keys fail"
 
 // lookAtStore finds out whether the metadata store answers, is migrated, and lets
 // its user work.
@@ -20,8 +19,8 @@ func lookAtStore(ctx context.Context, o *Options, n *notebook) {
 		return
 	}
 	if path := store.MissingFile(o.Settings.Store); path != "" {
-		n.fail("store.reach", "there is no metadata store at "+path, storeAway,
-			`"millrace migrate" makes it, and "millrace bootstrap" the first account; or correct store.url`)
+		n.fail("store.reach", "no metadata store exists at "+path, storeAway,
+			`create it with "millrace migrate" and the first account with "millrace bootstrap", or correct store.url`)
 		return
 	}
 	db, err := store.Connect(ctx, o.Settings.Store)
@@ -34,7 +33,7 @@ func lookAtStore(ctx context.Context, o *Options, n *notebook) {
 	asked := o.Now()
 	st, err := db.Inspect(ctx)
 	if err != nil {
-		n.fail("store.reach", err.Error(), storeAway, "look into the server's log")
+		n.fail("store.reach", err.Error(), storeAway, "check the log of the server")
 		return
 	}
 	n.ok("store.reach", st.Version)
@@ -56,16 +55,17 @@ const useItsBuild = "use the build that created the database, or an empty databa
 func (n *notebook) storeSchema(st *store.State) {
 	switch {
 	case st.Schema == 0:
-		n.fail("store.schema", "the metadata store was never migrated", "daemons are not ready",
-			`"millrace migrate", then "millrace bootstrap" for the first account`)
+		n.fail("store.schema", "the metadata store has no schema yet", "daemons are not ready",
+			`run "millrace migrate", then "millrace bootstrap" for the first account`)
 	case st.Schema < st.Known:
 		n.fail("store.schema",
-			fmt.Sprintf("the metadata store is at version %d, and this build needs %d", st.Schema, st.Known),
-			"daemons of this version are not ready", `"millrace migrate"; migrations only add, so the version before goes on`)
+			fmt.Sprintf("the metadata store is at version %d, but this build needs %d", st.Schema, st.Known),
+			"daemons of this version are not ready",
+			`run "millrace migrate"; migrations only add, so the previous version keeps working`)
 	case st.Schema > st.Known:
 		n.warn("store.schema",
-			fmt.Sprintf("the metadata store is at version %d, and this build knows %d", st.Schema, st.Known),
-			"an upgrade is under way, or this is an old binary; it goes on working, for migrations only add",
+			fmt.Sprintf("the metadata store is at version %d, but this build knows only %d", st.Schema, st.Known),
+			"an upgrade is in progress, or this binary is old; it keeps working, because migrations only add",
 			"finish the upgrade: docs/guides/upgrading.md")
 	default:
 		n.ok("store.schema", fmt.Sprintf("version %d, as this build needs", st.Schema))
@@ -75,15 +75,15 @@ func (n *notebook) storeSchema(st *store.State) {
 func (n *notebook) storeRights(st *store.State) {
 	switch {
 	case st.ReadOnly:
-		n.fail("store.rights", "the metadata store takes no writes",
-			"nothing can be managed, and quotas and erasures do not go on",
+		n.fail("store.rights", "the metadata store is read-only",
+			"management requests fail, and quotas and erasures make no progress",
 			"point store.url at the primary; for SQLite, make file and folder writable")
 	case len(st.Lacking) > 0:
 		n.fail("store.rights", "the store's user may not read and write "+strings.Join(st.Lacking, ", "),
-			"requests that need these tables are answered 503",
+			"requests that need these tables return 503",
 			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO …, or run as the tables' owner")
 	case st.Schema < st.Known && !st.MayMigrate:
-		n.fail("store.rights", "the store's user may not make tables", `"millrace migrate" fails as this user`,
+		n.fail("store.rights", "the store's user may not create tables", `"millrace migrate" fails as this user`,
 			"GRANT CREATE ON SCHEMA public TO …, or migrate as the owner")
 	case st.Schema > 0:
 		n.ok("store.rights", "the user may read and write every table")
@@ -97,10 +97,10 @@ func lookAtRedis(ctx context.Context, o *Options, n *notebook) {
 	}
 	if !o.Settings.Redis.IsSet() {
 		n.ok("redis.reach",
-			"redis.url is empty: each process limits callers by itself, right for one edge and one query host")
+			"redis.url is empty: each process counts callers alone, which suits one edge and one query host")
 		return
 	}
-	const away = "every process limits callers by itself, so that several let through several times as much"
+	const away = "each process counts callers alone, so several processes together admit a multiple of each limit"
 	limits, err := redis.Open(o.Settings.Redis)
 	if err != nil {
 		n.fail("redis.reach", err.Error(), "edges and query hosts do not start", "correct redis.*")
@@ -119,7 +119,7 @@ func lookAtRedis(ctx context.Context, o *Options, n *notebook) {
 		return
 	}
 	if st.Version == "" {
-		n.ok("redis.reach", "Redis takes what limits write; what it is, its user may not ask (INFO)")
+		n.ok("redis.reach", "Redis accepts the counters of limits; its user may not run INFO, so the version is unknown")
 	} else {
 		n.ok("redis.reach", "Redis "+strings.TrimPrefix(st.Version, "Redis ")+", "+st.Mode)
 	}
@@ -129,16 +129,17 @@ func lookAtRedis(ctx context.Context, o *Options, n *notebook) {
 
 func (n *notebook) redisMode(st *redis.State, away string) {
 	if st.Mode == "cluster" {
-		n.warn("redis.mode", "Redis is a cluster, and millrace talks to one server of it",
-			"keys of other servers are answered MOVED, and those callers are limited by each process alone",
+		n.warn("redis.mode", "Redis is a cluster, and millrace uses only one server of it",
+			"the server returns MOVED for keys of other servers, and each process counts those callers alone",
 			"use a single primary, with a replica for failover")
 	}
 	if st.Role == "slave" {
-		n.fail("redis.mode", "redis.url names a replica", away, "name the primary")
+		n.fail("redis.mode", "redis.url points to a replica", away, "set redis.url to the primary")
 	}
 	if st.Eviction != "" && st.Eviction != "noeviction" { // all that limits write expires, so every other one drops it
 		n.warn("redis.mode", "maxmemory-policy is "+st.Eviction,
-			"counters are dropped when memory is full, which forgives callers what they have used",
-			"CONFIG SET maxmemory-policy noeviction, and about 5 KB for each caller: docs/guides/limits.md")
+			"Redis removes counters when its memory is full, so callers exceed their limits",
+			"run CONFIG SET maxmemory-policy noeviction, and provide about 5 KB of memory for each caller: "+
+				"docs/guides/limits.md")
 	}
 }

@@ -20,7 +20,7 @@ func TestWhatRedisMayNotBeIsTold(t *testing.T) {
 		{"one that drops anything", redis.State{Eviction: "allkeys-lru"}, Warn, "is allkeys-lru", "policy noeviction"},
 		{"one that drops what expires", redis.State{Eviction: "volatile-ttl"}, Warn, "is volatile-ttl", "policy noeviction"},
 		{"a cluster", redis.State{Mode: "cluster"}, Warn, "is a cluster", "single primary"},
-		{"a replica", redis.State{Role: "slave"}, Fail, "names a replica", "name the primary"},
+		{"a replica", redis.State{Role: "slave"}, Fail, "points to a replica", "set redis.url to the primary"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -24,8 +24,8 @@ func (n *notebook) topicSettings(o *Options, found *kafka.Cluster) {
 		}
 	}
 	if slices.Sort(untold); len(untold) > 0 {
-		n.warn("kafka.topics", "brokers tell no settings of "+strings.Join(untold, ", "),
-			"nobody sees that a topic may lose what was acknowledged",
+		n.warn("kafka.topics", "the brokers do not report the settings of "+strings.Join(untold, ", "),
+			"a topic may lose acknowledged records without a warning",
 			"allow the Kafka user DESCRIBE_CONFIGS on them with kafka-acls.sh --add")
 	}
 }

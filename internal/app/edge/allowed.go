@@ -15,12 +15,12 @@ func allowed(redirects *redirect.Host) http.HandlerFunc {
 		w.Header().Set("Cache-Control", "no-store")
 		host := req.URL.Query().Get("domain")
 		if host == "" {
-			http.Error(w, "name a host: ?domain=go.example.com", http.StatusBadRequest)
+			http.Error(w, "the parameter domain is required, as in ?domain=go.example.com", http.StatusBadRequest)
 			return
 		}
 		switch is, err := redirects.Serves(link.HostKey(host)); {
 		case err != nil:
-			http.Error(w, "domains are not known now", http.StatusServiceUnavailable)
+			http.Error(w, "the domains cannot be read now", http.StatusServiceUnavailable)
 		case !is:
 			http.Error(w, "not served", http.StatusNotFound)
 		}

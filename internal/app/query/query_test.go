@@ -104,7 +104,7 @@ func TestPartsWaitForASchemaThatIsTheirs(t *testing.T) {
 			return nil
 		})
 	}
-	const tables = "waiting for ClickHouse: ClickHouse schema does not fit this build: database "
+	const tables = "waiting for ClickHouse: the ClickHouse schema does not match this build: database "
 	says("waiting for the metadata store: the metadata store's schema is too old; run `millrace migrate`", tables)
 	migrateStore(t, s)
 	testkit.Eventually(t, time.Minute, func() error {

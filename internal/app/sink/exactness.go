@@ -102,9 +102,10 @@ func (e *exactness) look(ctx context.Context) {
 	}
 	switch err := e.all(); {
 	case err != nil && (before == nil || before.Error() != err.Error()):
-		e.log.LogAttrs(ctx, slog.LevelError, "ClickHouse no longer keeps what exactly once needs", slog.Any("error", err))
+		e.log.LogAttrs(ctx, slog.LevelError, "ClickHouse settings no longer guarantee exactly-once storage",
+			slog.Any("error", err))
 	case err == nil && before != nil:
-		e.log.LogAttrs(ctx, slog.LevelInfo, "ClickHouse keeps what exactly once needs again")
+		e.log.LogAttrs(ctx, slog.LevelInfo, "ClickHouse settings guarantee exactly-once storage again")
 	}
 }
 

@@ -210,7 +210,7 @@ func (p *pacer) Pace(ctx context.Context, records int) error {
 		}
 	}
 	if err := p.limit.WaitN(ctx, records); err != nil {
-		return fmt.Errorf("keeping to the rate: %w", err)
+		return fmt.Errorf("waiting for the rate limit: %w", err)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ type runner struct {
 	run  func(context.Context) error
 }
 
-var errEndedEarly = errors.New("ended before it was asked to")
+var errEndedEarly = errors.New("ended unexpectedly")
 
 // together runs all of them until the context ends. Then they finish side by side, so that
 // the stop takes one sink.drain_budget however many pipelines there are. Where one ends by

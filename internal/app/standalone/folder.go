@@ -40,7 +40,8 @@ func openFolder(dir string) (*folder, error) {
 	f.lock, err = filelock.Lock(f.path(lockFile))
 	if errors.Is(err, filelock.ErrLocked) {
 		return nil, fmt.Errorf(
-			"another millrace (process %s) runs on the data folder %s; stop it or set MILLRACE_DATA_DIR to another folder",
+			"another millrace (process %s) runs on the data folder %s; stop that process or set MILLRACE_DATA_DIR to another "+
+				"folder",
 			f.holder(), dir)
 	}
 	if err != nil {

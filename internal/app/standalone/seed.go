@@ -27,9 +27,9 @@ var first = bootstrap.First{
 
 // Notes on values that could not be kept.
 const (
-	noteNewKey = "the API key in dev.env is missing or no longer accepted; made a new one"
+	noteNewKey = "the API key in dev.env is missing or no longer accepted; created a new one"
 	//nolint:gosec // says that there is none
-	noteNoPassword = "dev.env no longer holds the admin's password; it is shown only when it is made"
+	noteNoPassword = "dev.env no longer contains the admin's password, which is shown only when it is created"
 )
 
 // seed makes the first organization, user, website and key in an empty store. In

@@ -437,7 +437,8 @@ func TestTwoProcessesDoNotShareAFolder(t *testing.T) {
 	t.Cleanup(func() { f.Close() })
 	err = Run(t.Context(), Options{Settings: s, Stdout: io.Discard, Stderr: io.Discard})
 	want := fmt.Sprintf(
-		"another millrace (process %d) runs on the data folder %s; stop it or set MILLRACE_DATA_DIR to another folder",
+		"another millrace (process %d) runs on the data folder %s; stop that process or set MILLRACE_DATA_DIR to another "+
+			"folder",
 		os.Getpid(), s.Data.Dir)
 	if err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)

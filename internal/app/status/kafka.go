@@ -163,17 +163,17 @@ func (t *Topic) read(c repair.Committed, now time.Time) bool {
 
 func (r *reader) judge(t *Topic) {
 	if lag := t.LagSeconds.Duration(); lag > lagLimit {
-		r.attend("%s: %d records wait to be stored, the oldest for %s (docs/runbooks/sink.md#lag)",
+		r.attend("%s: %d records are not stored yet, the oldest for %s (docs/runbooks/sink.md#lag)",
 			t.Name, t.Lag, lag.Round(time.Second))
 	}
 	if t.Lag > 0 && t.Members == 0 {
-		r.attend("%s: %d records wait, and no sink reads them", t.Name, t.Lag)
+		r.attend("%s: %d records are not stored yet, and no sink reads them", t.Name, t.Lag)
 	}
 	if age := t.OldestPlan.Duration(); age > planLimit {
-		r.attend("%s: a plan is open for up to %s (docs/runbooks/sink.md#oldest-plan)", t.Name, age.Round(time.Second))
+		r.attend("%s: a plan has been open for up to %s (docs/runbooks/sink.md#oldest-plan)", t.Name, age.Round(time.Second))
 	}
 	if covered := t.Coverage.Duration(); covered > 0 && covered+slack < r.Settings.Sink.Window {
-		r.attend("%s: event ids are remembered for %s, sink.window is %s (docs/runbooks/sink.md#window-coverage)",
+		r.attend("%s: event ids are remembered for %s, but sink.window is %s (docs/runbooks/sink.md#window-coverage)",
 			t.Name, covered.Round(time.Minute), r.Settings.Sink.Window)
 	}
 }

@@ -18,7 +18,7 @@ type Ledger struct {
 	// Partitions are those that were looked at.
 	Partitions int `json:"partitions"`
 	// Gaps are committed offsets without an entry, Overlaps offsets with two, Lost
-	// those whose records were gone before they were stored.
+	// those whose records were deleted from the topic before they were stored.
 	Gaps     int64 `json:"gap_offsets"`
 	Overlaps int64 `json:"overlap_offsets"`
 	Lost     int64 `json:"lost_offsets"`
@@ -54,10 +54,10 @@ func (r *reader) ledger(ctx context.Context) error {
 		return err
 	}
 	if l.Gaps > 0 {
-		r.attend("%d committed offsets are in no entry of the ledger (docs/runbooks/sink.md#reconciler-gap)", l.Gaps)
+		r.attend("%d committed offsets are missing from the ledger (docs/runbooks/sink.md#reconciler-gap)", l.Gaps)
 	}
 	if l.Overlaps > 0 {
-		r.attend("%d offsets are in two entries of the ledger (docs/runbooks/sink.md#overlap)", l.Overlaps)
+		r.attend("%d offsets are in two ledger entries (docs/runbooks/sink.md#overlap)", l.Overlaps)
 	}
 	r.tell(func(s *Status) { s.Ledger = l })
 	return nil

@@ -22,7 +22,7 @@ func (s *Status) Print(out io.Writer) error {
 	}
 	s.printKafka(w)
 	if l := s.Ledger; l != nil {
-		fmt.Fprintf(w, "\nledger      %d partitions, %d offsets not checked yet, %d in no entry, %d in two, %d lost\n",
+		fmt.Fprintf(w, "\nledger      %d partitions, %d offsets not checked yet, %d missing, %d in two entries, %d lost\n",
 			l.Partitions, l.Unchecked, l.Gaps, l.Overlaps, l.Lost)
 	}
 	s.printClickHouse(w)
@@ -101,7 +101,7 @@ func (s *Status) printClickHouse(w io.Writer) {
 	}
 	t.Flush() //nolint:errcheck // into memory
 	if more := len(tables) - shown; more > 0 {
-		say(w, "  and %d smaller tables (--json tells all)\n", more)
+		say(w, "  and %d smaller tables (--json lists all)\n", more)
 	}
 }
 

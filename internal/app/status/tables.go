@@ -65,7 +65,7 @@ func (r *reader) judgeTables(c *ClickHouse, dirty int) {
 		for reason, n := range c.Dirty {
 			reasons = append(reasons, fmt.Sprintf("%d %s", n, reason))
 		}
-		r.attend("%d days are answered without rollups: %s (docs/runbooks/sink.md#dirty-days)",
+		r.attend("queries of %d days do not use rollups: %s (docs/runbooks/sink.md#dirty-days)",
 			dirty, strings.Join(reasons, ", "))
 	}
 	for _, t := range c.Tables {
@@ -96,7 +96,7 @@ type Store struct {
 
 func (r *reader) store(ctx context.Context) error {
 	if path := store.MissingFile(r.Settings.Store); path != "" {
-		return fmt.Errorf("there is no file %s", path)
+		return fmt.Errorf("file %s does not exist", path)
 	}
 	db, err := store.Connect(ctx, r.Settings.Store)
 	if err != nil {
@@ -109,7 +109,8 @@ func (r *reader) store(ctx context.Context) error {
 	}
 	s := &Store{Version: st.Version, Schema: st.Schema, Known: st.Known}
 	if st.Schema < st.Known {
-		r.attend("the metadata store is at version %d, this build needs %d; run \"millrace migrate\"", st.Schema, st.Known)
+		r.attend("the metadata store is at version %d, but this build needs %d; run \"millrace migrate\"",
+			st.Schema, st.Known)
 	} else if err := s.count(ctx, db, r.status.At.UnixMilli()); err != nil {
 		return err
 	}

@@ -241,7 +241,7 @@ func (l *Letter) read(headers []record.Header) error {
 	l.Hops = int(number(HeaderHops, 32))
 	l.FirstSeen = time.UnixMilli(number(HeaderFirstSeen, 64)).UTC()
 	if l.Source.Topic+Suffix != l.Position.Topic {
-		errs = append(errs, fmt.Errorf("reading header %s: names another topic than that of this letter", HeaderTopic))
+		errs = append(errs, fmt.Errorf("reading header %s: must name the topic of this letter", HeaderTopic))
 	}
 	kind, err := KindOf(l.Reason)
 	if err == nil && kind.Class != l.Class {

@@ -82,7 +82,7 @@ func (m marks) read(r *record.Record, at record.Position) error {
 		return fmt.Errorf("reading the mark at %s: %w", FormatPosition(at), err)
 	}
 	if mark.Version != markVersion {
-		return fmt.Errorf("reading the mark at %s: its version is %d, and this build knows %d",
+		return fmt.Errorf("reading the mark at %s: version %d is unknown, this build knows %d",
 			FormatPosition(at), mark.Version, markVersion)
 	}
 	switch mark.State {

@@ -165,7 +165,7 @@ func (s *Service) survey(ctx context.Context, f Filter) (ends map[record.Positio
 	})
 	if count > 0 {
 		err = errors.Join(append(
-			[]error{err, fmt.Errorf("%d letters are not understood, so nothing was done", count)}, bad...)...)
+			[]error{err, fmt.Errorf("%d letters cannot be decoded, so nothing was done", count)}, bad...)...)
 	}
 	return ends, err
 }
@@ -203,7 +203,7 @@ func (s *session) settle(ctx context.Context) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("looking for what an earlier replay has sent: %w", err)
+			return fmt.Errorf("finding letters that an earlier replay sent: %w", err)
 		}
 	}
 	for _, l := range lost {
@@ -277,7 +277,7 @@ func (s *session) claim(ctx context.Context, send []held) ([]held, error) {
 	since := s.asOf.Add(-slack)
 	s.asOf = s.now()
 	if err := s.deps.Reader.Read(ctx, MarksTopic, since, s.known.read); err != nil {
-		return nil, fmt.Errorf("reading who sends dead letters: %w", err)
+		return nil, fmt.Errorf("reading the marks of other replays: %w", err)
 	}
 	var mine []held
 	var done []record.Record
@@ -296,7 +296,7 @@ func (s *session) claim(ctx context.Context, send []held) ([]held, error) {
 		return mine, nil
 	}
 	if err := s.deps.Publisher.Publish(ctx, done); err != nil {
-		return nil, fmt.Errorf("marking %d letters as others have left them: %w", len(done), err)
+		return nil, fmt.Errorf("restoring the marks of %d letters: %w", len(done), err)
 	}
 	return mine, nil
 }

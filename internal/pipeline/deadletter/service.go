@@ -81,7 +81,7 @@ func (s *Service) Show(ctx context.Context, at record.Position, do func(*Letter,
 // each gives do the selected letters, each once.
 func (s *Service) each(ctx context.Context, f Filter, do func(l *Letter, id string, problem error) error) error {
 	if len(f.Topics) == 0 {
-		return errors.New("no topic is named")
+		return errors.New("no topic is given")
 	}
 	seen := map[string]bool{}
 	take := func(r *record.Record, at record.Position) error {
@@ -108,7 +108,7 @@ func (s *Service) each(ctx context.Context, f Filter, do func(l *Letter, id stri
 func (s *Service) readMarks(ctx context.Context, since time.Time) (marks, error) {
 	m := marks{}
 	if err := s.deps.Reader.Read(ctx, MarksTopic, since, m.read); err != nil {
-		return nil, fmt.Errorf("reading what became of dead letters: %w", err)
+		return nil, fmt.Errorf("reading the states of dead letters: %w", err)
 	}
 	return m, nil
 }

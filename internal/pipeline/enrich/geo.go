@@ -193,7 +193,7 @@ func builtInCountries() *geoData {
 	return data
 }
 
-var errNoPlaces = errors.New("it knows no countries: neither country.iso_code nor country_code")
+var errNoPlaces = errors.New("the file has no countries: neither country.iso_code nor country_code")
 
 // readGeo opens a file and looks whether it has what it is opened for. It is read rather
 // than mapped: one that is written over in place would change under the lookups, or end the
@@ -254,7 +254,7 @@ func (g *Geo) look(ctx context.Context, f *geoFile) {
 	if err != nil {
 		if f.failed != now {
 			g.metrics.failures.Inc()
-			g.log.LogAttrs(ctx, slog.LevelError, "a geo file cannot be read, the one before it stays in use",
+			g.log.LogAttrs(ctx, slog.LevelError, "geo file cannot be read, keeping the previous one",
 				slog.String("path", f.path), slog.Any("error", err))
 		}
 		f.failed = now
@@ -262,7 +262,7 @@ func (g *Geo) look(ctx context.Context, f *geoFile) {
 	}
 	f.data.Store(data)
 	g.metrics.opened(f.path, data)
-	g.log.LogAttrs(ctx, slog.LevelInfo, "read a new geo file",
+	g.log.LogAttrs(ctx, slog.LevelInfo, "geo file reloaded",
 		slog.String("path", f.path), slog.Time("built", data.reader.Metadata.BuildTime()))
 }
 

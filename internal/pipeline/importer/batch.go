@@ -130,7 +130,7 @@ func (r *reader) one(b *batch, skip int64) error {
 		if errors.Is(err, io.EOF) {
 			return io.EOF
 		}
-		return fmt.Errorf("reading behind line %d: %w", r.lines.read, err)
+		return fmt.Errorf("reading after line %d: %w", r.lines.read, err)
 	}
 	if it.line <= skip {
 		b.space = b.space[:it.from]

@@ -40,15 +40,15 @@ func loadCheckpoint(path string, next checkpoint) (checkpoint, error) {
 	}
 	var c checkpoint
 	if err := json.Unmarshal(text, &c); err != nil || c.Version != checkpointVersion {
-		return next, fmt.Errorf("the checkpoint %s is damaged or of another version; delete it to begin anew", path)
+		return next, fmt.Errorf("the checkpoint %s is damaged or of another version; delete it to start over", path)
 	}
 	switch {
 	case c.File != next.File:
-		return next, fmt.Errorf("the file is not the one that %s was written for: import what is new as a file of its own, "+
-			"or delete the checkpoint to import all of it, which stores lines without an eventId again", path)
+		return next, fmt.Errorf("the file differs from the one that %s was written for: import new lines as a file of their "+
+			"own, or delete the checkpoint to import the whole file, which stores lines without an eventId again", path)
 	case c.Target != next.Target:
-		return next, fmt.Errorf("%s was written for another organization or website: "+
-			"delete it to import the file for this one too", path)
+		return next, fmt.Errorf("%s was written for another organization or website: delete it to import the file for this "+
+			"one as well", path)
 	}
 	return c, nil
 }

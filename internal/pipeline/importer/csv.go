@@ -52,7 +52,7 @@ func newTable(header []byte) (*table, error) {
 		name := string(bytes.TrimSpace(raw))
 		for _, c := range columns[:i] {
 			if c.name == name {
-				return nil, fmt.Errorf("reading the header: column %q is there twice", name)
+				return nil, fmt.Errorf("reading the header: column %q appears twice", name)
 			}
 		}
 		c := column{name: name, key: append(event.AppendQuoted(nil, []byte(name)), ':')}
@@ -69,7 +69,7 @@ func newTable(header []byte) (*table, error) {
 		columns[i] = c
 	}
 	if len(single) > 0 && slices.ContainsFunc(columns, func(c column) bool { return c.kind == asObject }) {
-		return nil, fmt.Errorf("reading the header: give either a column properties or columns %sNAME, not both",
+		return nil, fmt.Errorf("reading the header: use either a column properties or columns %sNAME, not both",
 			propertyPrefix)
 	}
 	t.order, t.properties = slices.Concat(own, single), len(own)
@@ -137,7 +137,7 @@ func isNumber(cell []byte) bool {
 }
 
 var errQuotes = &Rejection{
-	Rule: "malformed", Message: `a field with quotes in it must stand in quotes, and the quotes be doubled`,
+	Rule: "malformed", Message: `a field that contains quotes must be enclosed in quotes, with each inner quote doubled`,
 }
 
 // split returns the cells of a row, which are valid until the next call.

@@ -35,7 +35,7 @@ var byteOrderMark = []byte("\xEF\xBB\xBF")
 
 var (
 	errTooLong  = &Rejection{Rule: "too_long", Message: "a line must have at most 2,097,152 bytes"}
-	errUnclosed = &Rejection{Rule: "malformed", Message: "a quote is not closed until the end of the file"}
+	errUnclosed = &Rejection{Rule: "malformed", Message: "a quote is not closed before the end of the file"}
 )
 
 // next appends the next record to dst, without its line break, and returns the

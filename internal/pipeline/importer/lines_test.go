@@ -138,7 +138,7 @@ func TestAHeaderThatIsNotUnderstoodSaysWhy(t *testing.T) {
 	for header, want := range map[string]string{
 		"titel":                        `unknown column "titel"; the columns are name, properties,`,
 		"name,properties.":             `unknown column "properties."`,
-		"name,name":                    `column "name" is there twice`,
+		"name,name":                    `column "name" appears twice`,
 		"name,properties,properties.a": "not both",
 		`name,"pa`:                     "quotes",
 	} {

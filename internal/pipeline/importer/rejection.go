@@ -80,10 +80,10 @@ func (r *rejections) open() error {
 	}
 	// What was written after the checkpoint comes again.
 	if err := file.Truncate(r.size); err != nil {
-		return errors.Join(fmt.Errorf("cutting the file of rejections: %w", err), file.Close())
+		return errors.Join(fmt.Errorf("truncating the file of rejections: %w", err), file.Close())
 	}
 	if _, err := file.Seek(r.size, io.SeekStart); err != nil {
-		return errors.Join(fmt.Errorf("going on in the file of rejections: %w", err), file.Close())
+		return errors.Join(fmt.Errorf("continuing the file of rejections: %w", err), file.Close())
 	}
 	r.file, r.buf = file, bufio.NewWriter(file)
 	return nil

@@ -206,8 +206,8 @@ func Explain(err error) error {
 }
 
 var explanations = map[apierr.Code]string{
-	apierr.AuthRequired:    "the API key is unknown, expired or revoked: give one with --key or MILLRACE_API_KEY",
+	apierr.AuthRequired:    "the API key is unknown, expired or revoked: set another with --key or MILLRACE_API_KEY",
 	apierr.Forbidden:       "the API key lacks the scope track:events",
-	apierr.WebsiteNotFound: "the key's organization has no such website: look at --website",
+	apierr.WebsiteNotFound: "the key's organization has no website with this id: check --website",
 	apierr.AccessDenied:    "the API key is limited to another website than --website",
 }

@@ -38,7 +38,7 @@ func FormatOf(name string) (Format, error) {
 	case strings.HasSuffix(name, ".ndjson"), strings.HasSuffix(name, ".jsonl"), strings.HasSuffix(name, ".json"):
 		return NDJSON, nil
 	}
-	return "", errors.New("the name does not say the format: give --format ndjson or --format csv")
+	return "", errors.New("the file name does not show the format: add --format ndjson or --format csv")
 }
 
 // source is a file to import.
@@ -76,7 +76,7 @@ func (s *source) identify() error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return errors.New("it is not a file; give - to read standard input")
+		return errors.New("the path is not a regular file; use - to read standard input")
 	}
 	hash := sha256.New()
 	if s.size, err = io.Copy(hash, s.file); err != nil {

@@ -39,8 +39,8 @@ type Findings struct {
 	Overlaps []Span
 	// Miscounts are entries whose counts are not those of their length.
 	Miscounts []Entry
-	// Lost are offsets that only an entry of kind gap covers: their records were
-	// gone before they were stored.
+	// Lost are offsets that only an entry of kind gap covers: their records were deleted from the
+	// topic before they were stored.
 	Lost []Span
 	// End is where to go on.
 	End Cursor

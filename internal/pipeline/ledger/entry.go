@@ -28,7 +28,7 @@ type EntryKind string
 const (
 	// EntryRange is a range that was settled.
 	EntryRange EntryKind = "range"
-	// EntryGap is a range whose records were gone before they were stored.
+	// EntryGap is a range whose records were deleted from the topic before they were stored.
 	EntryGap EntryKind = "gap"
 )
 

@@ -136,7 +136,7 @@ func (r *Reconciler) list(ctx context.Context, days []Listed) error {
 		return fmt.Errorf("listing %d dirty days: %w", len(days), err)
 	}
 	for _, d := range days {
-		r.deps.Log.LogAttrs(ctx, slog.LevelWarn, "the rollups of a day differ from the base; it is listed as dirty",
+		r.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rollups of a day differ from the base, day listed as dirty",
 			slog.String("owner", d.Owner), slog.String("day", Date(d.Day)), slog.String("reason", string(d.Reason)),
 			slog.Uint64("base", d.Base), slog.Uint64("rollup_15m", d.Quarters), slog.Uint64("rollup_1d", d.Days))
 	}

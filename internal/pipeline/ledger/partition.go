@@ -87,7 +87,7 @@ func (r *Reconciler) cover(ctx context.Context, at *Settled) error {
 		}
 	}
 	for _, g := range s.gaps {
-		r.deps.Log.LogAttrs(ctx, slog.LevelError, "committed offsets are in no entry of the ledger",
+		r.deps.Log.LogAttrs(ctx, slog.LevelError, "committed offsets are missing from the ledger",
 			append(where(p, g.Span()), slog.Int64("epoch", g.From.Epoch))...)
 	}
 	return nil
@@ -169,16 +169,16 @@ func (r *Reconciler) report(ctx context.Context, p Partition, f *Findings) {
 	r.metrics.gaps.Add(float64(len(f.Gaps)))
 	for _, o := range f.Overlaps {
 		r.metrics.overlaps.Inc()
-		log.LogAttrs(ctx, slog.LevelError, "offsets are in two entries of the ledger", where(p, o)...)
+		log.LogAttrs(ctx, slog.LevelError, "offsets are in two ledger entries", where(p, o)...)
 	}
 	for i := range f.Miscounts {
 		r.metrics.miscounts.Inc()
-		log.LogAttrs(ctx, slog.LevelError, "the counts of an entry do not add up to its length",
+		log.LogAttrs(ctx, slog.LevelError, "counts of a ledger entry do not add up to its length",
 			where(p, f.Miscounts[i].Span)...)
 	}
 	for _, l := range f.Lost {
 		r.metrics.lost.Add(float64(l.Len()))
-		log.LogAttrs(ctx, slog.LevelError, "records were gone before they were stored", where(p, l)...)
+		log.LogAttrs(ctx, slog.LevelError, "records were deleted from the topic before they were stored", where(p, l)...)
 	}
 }
 

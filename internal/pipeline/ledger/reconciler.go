@@ -90,7 +90,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 			return nil
 		}
 		if err := r.Round(ctx); err != nil && ctx.Err() == nil {
-			r.deps.Log.LogAttrs(ctx, slog.LevelWarn, "reconciling failed, trying again", slog.Any("error", err))
+			r.deps.Log.LogAttrs(ctx, slog.LevelWarn, "reconciliation failed, retrying", slog.Any("error", err))
 		}
 	}
 }
@@ -140,7 +140,7 @@ func (r *Reconciler) keepMarks(ctx context.Context) error {
 		return nil
 	}
 	if err := r.deps.Store.SetMarks(ctx, marks); err != nil {
-		return fmt.Errorf("keeping %d marks: %w", len(marks), err)
+		return fmt.Errorf("storing %d marks: %w", len(marks), err)
 	}
 	for _, m := range marks {
 		r.partitions[m.Partition].kept = m.Cursor
@@ -173,7 +173,7 @@ func (r *Reconciler) measure(ctx context.Context, positions []Settled) error {
 	}
 	remembered, err := r.deps.Remembered(ctx)
 	if err != nil {
-		return fmt.Errorf("reading how many tokens are remembered: %w", err)
+		return fmt.Errorf("reading the number of remembered tokens: %w", err)
 	}
 	r.metrics.rate.Set(rate)
 	r.metrics.horizon.Set(remembered.Horizon(rate).Seconds())

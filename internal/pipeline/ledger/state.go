@@ -17,7 +17,7 @@ const (
 )
 
 // ErrStateTooLong is the error of a state that brokers do not keep.
-var ErrStateTooLong = fmt.Errorf("a plan does not fit into %d bytes of commit metadata", maxStateBytes)
+var ErrStateTooLong = fmt.Errorf("a plan exceeds %d bytes of commit metadata", maxStateBytes)
 
 // State is what the sink commits beside an offset, as JSON, so that whoever owns
 // the partition next decides and names everything as its predecessor did.
@@ -79,14 +79,14 @@ func DecodeState(metadata string) (s State, known bool, err error) {
 	}
 	switch {
 	case s.Version != stateVersion:
-		return State{}, false, fmt.Errorf("reading the commit metadata: version %d is not one that this build knows",
+		return State{}, false, fmt.Errorf("reading the commit metadata: unknown version %d",
 			s.Version)
 	case s.Plan != nil && (s.Plan[0] < 0 || s.Plan[1] < s.Plan[0]):
-		return State{}, false, fmt.Errorf("reading the commit metadata: %d-%d is no range", s.Plan[0], s.Plan[1])
+		return State{}, false, fmt.Errorf("reading the commit metadata: %d-%d is not a range", s.Plan[0], s.Plan[1])
 	case len(s.Rejected) > 0 && s.Plan == nil:
 		return State{}, false, errors.New("reading the commit metadata: rejected offsets without a plan")
 	case !s.ascending():
-		return State{}, false, fmt.Errorf("reading the commit metadata: %v are no ceilings", s.Ceilings)
+		return State{}, false, fmt.Errorf("reading the commit metadata: %v are not valid ceilings", s.Ceilings)
 	}
 	return s, true, nil
 }

@@ -19,7 +19,7 @@ const event = "millrace_probe"
 const maxResponse = 64 << 10
 
 var (
-	errNotSeen      = errors.New("the event was accepted, and is not counted after " + giveUp.String())
+	errNotSeen      = errors.New("the event was accepted, but is not counted after " + giveUp.String())
 	errUnauthorized = errors.New("the probe's key is rejected")
 )
 
@@ -48,7 +48,7 @@ func (p *Probe) count(ctx context.Context, account Account, days dayRange) (int,
 		"parameters": []string{"custom_events"}, "startDate": days.from, "endDate": days.to, "timeZone": "UTC",
 	})
 	if err != nil {
-		return 0, fmt.Errorf("asking for events: %w", err)
+		return 0, fmt.Errorf("querying events: %w", err)
 	}
 	var response struct {
 		Data []struct {

@@ -95,7 +95,7 @@ func (p *Probe) work(ctx context.Context) {
 	for {
 		err := p.round(ctx, &account)
 		if err != nil && ctx.Err() == nil {
-			p.deps.Log.LogAttrs(ctx, slog.LevelWarn, "probing failed", slog.Any("error", err))
+			p.deps.Log.LogAttrs(ctx, slog.LevelWarn, "probe failed", slog.Any("error", err))
 		}
 		select {
 		case <-tick.C:

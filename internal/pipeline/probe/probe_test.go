@@ -73,7 +73,7 @@ func TestAProbeSaysAtWhichStepItFailed(t *testing.T) {
 	}{
 		{"all is well", &hosts{}, nil, seen, "", false},
 		{"the store is away", &hosts{}, errors.New("store is away"), noAccount, "store is away", true},
-		{"the query host is away", &hosts{query: 503}, nil, notAsked, "asking for events: 503", false},
+		{"the query host is away", &hosts{query: 503}, nil, notAsked, "querying events: 503", false},
 		{"the query host cannot count", &hosts{garbles: true}, nil, notAsked, "could not count", false},
 		{"the edge refuses", &hosts{ingest: 503}, nil, notSent, "sending an event: 503", false},
 		{"the edge sends elsewhere", &hosts{ingest: 307}, nil, notSent, "sending an event: 307", false},

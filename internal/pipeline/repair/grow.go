@@ -71,7 +71,7 @@ func Grow(ctx context.Context, d GrowDeps, o GrowOptions) (Growth, error) {
 	}
 	g := Growth{From: len(bounds), To: o.Partitions}
 	if g.To <= g.From {
-		return g, fmt.Errorf("topic %s has %d partitions: a topic can only grow, so give it more than that",
+		return g, fmt.Errorf("topic %s has %d partitions; the new number must be larger",
 			o.Pipeline.Topic, g.From)
 	}
 	if g.Days, err = d.days(ctx, o, id, bounds); err != nil || o.DryRun {
@@ -83,7 +83,7 @@ func Grow(ctx context.Context, d GrowDeps, o GrowOptions) (Growth, error) {
 	}
 	if len(listed) > 0 {
 		if err := d.Store.List(ctx, listed); err != nil {
-			return g, fmt.Errorf("listing the days as dirty; the topic has not grown: %w", err)
+			return g, fmt.Errorf("listing the days as dirty, before any partition was added: %w", err)
 		}
 	}
 	return g, d.Partitions.Grow(ctx, o.Pipeline.Topic, o.Partitions)

@@ -41,7 +41,7 @@ type RebuildDeps struct {
 }
 
 var errRebuilding = errors.New(
-	"the server is still at another rebuild, or at one whose command was stopped: try again when it has ended")
+	"the server is still running another rebuild, or one whose command was interrupted: retry when it has finished")
 
 // Rebuild recreates the rollups of all dirty days and takes the days off the
 // list. It returns the days that were listed; a dry run changes nothing.
@@ -85,7 +85,7 @@ func (d *RebuildDeps) rebuild(ctx context.Context, listed []ledger.Listed) error
 		return err
 	}
 	if err := d.Rollups.Rebuild(ctx, days); err != nil {
-		return fmt.Errorf("rebuilding %d days; they stay on the list: %w", len(days), err)
+		return fmt.Errorf("rebuilding %d days, which stay on the list: %w", len(days), err)
 	}
 	// A sink that was started meanwhile may have inserted between the deletion and
 	// the count. The days stay on the list then.
@@ -97,7 +97,7 @@ func (d *RebuildDeps) rebuild(ctx context.Context, listed []ledger.Listed) error
 		return fmt.Errorf("comparing %d rebuilt days: %w", len(days), err)
 	}
 	if len(differ) > 0 {
-		return fmt.Errorf("%d days still differ, %s of %s first: is somebody else writing?",
+		return fmt.Errorf("%d days still differ, the first is %s of %s: check whether another process writes to the tables",
 			len(differ), ledger.Date(differ[0].Day), differ[0].Owner)
 	}
 	return d.Rollups.Clear(ctx, days)
@@ -149,7 +149,7 @@ func (d *RebuildDeps) whole(ctx context.Context, l Pipeline) error {
 				"partition %d of %s has an open plan, offsets %d to %d: start the sinks and let them finish, then stop them",
 				p, l.Topic, state.Plan[0], state.Plan[1])
 		case c.Offset < stored:
-			return fmt.Errorf("partition %d of %s is at offset %d, and records up to %d were stored before: start the sinks "+
+			return fmt.Errorf("partition %d of %s is at offset %d, but records up to %d were stored before: start the sinks "+
 				"and let them catch up, then stop them",
 				p, l.Topic, c.Offset, stored-1)
 		}

@@ -71,11 +71,11 @@ func TestARebuildWaitsUntilNothingIsUnderWay(t *testing.T) {
 		},
 		"behind what was stored": {func(w *world) { w.stored[0] = 104 }, "records up to 103 were stored before"},
 		"at what was stored":     {func(w *world) { w.stored[0] = 103 }, ""},
-		"nothing committed":      {func(w *world) { w.committed = nil }, "is at offset 0, and records up to 102"},
+		"nothing committed":      {func(w *world) { w.committed = nil }, "is at offset 0, but records up to 102"},
 		"metadata of nobody knows": {
 			func(w *world) { w.committed[0] = repair.Committed{Offset: 103, Metadata: "{"} }, "reading the commit metadata",
 		},
-		"another rebuild":  {func(w *world) { w.busy = true }, "still at another rebuild"},
+		"another rebuild":  {func(w *world) { w.busy = true }, "still running another rebuild"},
 		"a sink that runs": {func(w *world) { w.members = [][]string{{"a"}} }, "1 active members"},
 	} {
 		w := dirty(settled(t), 1, 20_000)
@@ -96,10 +96,10 @@ func TestWhatGoesWrongInTheMiddleLeavesTheDayListed(t *testing.T) {
 		change func(*world)
 		want   string
 	}{
-		"the rebuild fails": {func(w *world) { w.fail = "rebuild " }, "they stay on the list"},
+		"the rebuild fails": {func(w *world) { w.fail = "rebuild " }, "which stay on the list"},
 		"it still differs": {
 			func(w *world) { w.differ = []touched{{Owner: "web_1", Day: 20_000}} },
-			"1 days still differ, 2024-10-04 of web_1 first",
+			"1 days still differ, the first is 2024-10-04 of web_1",
 		},
 		// Asked for before everything, before the rebuild and after it.
 		"a sink was started meanwhile": {func(w *world) { w.members = [][]string{nil, nil, {"a"}} }, "1 active members"},

@@ -66,7 +66,7 @@ func (at *extent) standing() int64 {
 }
 
 // ErrNothing says that a replay would change nothing.
-var ErrNothing = errors.New("every partition stands there already: nothing to replay")
+var ErrNothing = errors.New("every partition is already at this offset: nothing to replay")
 
 // Replay sets committed offsets back, so that the sinks store records again when
 // they start. It returns what it did, or would do.
@@ -197,12 +197,12 @@ func (d *ReplayDeps) move(ctx context.Context, o ReplayOptions, p int32, at *ext
 	where := fmt.Sprintf("partition %d of %s", p, o.Pipeline.Topic)
 	switch {
 	case to < at.Start:
-		return m, fmt.Errorf("%s begins at offset %d now: retention has removed %d", where, at.Start, to)
+		return m, fmt.Errorf("%s now begins at offset %d: retention removed %d", where, at.Start, to)
 	case to > at.End:
 		return m, fmt.Errorf("%s ends at offset %d, before %d", where, at.End, to)
 	case to > at.next && !o.Skip:
 		return m, fmt.Errorf(
-			"%s is at offset %d: going on at %d would lose %d offsets that were never stored; --skip does it all the same",
+			"%s is at offset %d: continuing at %d would lose %d offsets that were never stored; use --skip to lose them",
 			where, at.next, to, to-at.next)
 	case to == at.standing():
 		return m, nil
@@ -244,11 +244,11 @@ func (d *ReplayDeps) apply(
 	ctx context.Context, o ReplayOptions, id [16]byte, extents map[int32]extent, moves []Move,
 ) error {
 	if err := d.list(ctx, moves); err != nil {
-		return fmt.Errorf("listing the days as dirty; nothing was set back: %w", err)
+		return fmt.Errorf("listing the days as dirty, before any offset was changed: %w", err)
 	}
 	epoch, err := d.epoch(ctx, o, moves)
 	if err != nil {
-		return fmt.Errorf("raising the epoch; nothing was set back: %w", err)
+		return fmt.Errorf("raising the epoch, before any offset was changed: %w", err)
 	}
 	to, marks := map[int32]Committed{}, []ledger.Mark(nil)
 	metadata, err := ledger.NewState(id, epoch).Encode()
@@ -263,7 +263,7 @@ func (d *ReplayDeps) apply(
 				Topic: o.Pipeline.Topic, TopicID: id, Partition: m.Partition, Epoch: epoch, Span: gap, Kind: ledger.EntryGap,
 				Skipped: gap.Len(),
 			}, ledger.GapInsertToken(epoch, id, m.Partition, gap)); err != nil {
-				return fmt.Errorf("writing the gap into the ledger; nothing was set: %w", err)
+				return fmt.Errorf("writing the gap to the ledger, before any offset was changed: %w", err)
 			}
 		} else {
 			marks = append(marks, ledger.Mark{
@@ -274,10 +274,10 @@ func (d *ReplayDeps) apply(
 		to[m.Partition] = Committed{m.To, metadata}
 	}
 	if err := d.Groups.Commit(ctx, o.Pipeline.Group, o.Pipeline.Topic, to); err != nil {
-		return fmt.Errorf("setting the offsets; run the same command again: %w", err)
+		return fmt.Errorf("setting the offsets (run the same command again): %w", err)
 	}
 	if err := d.Store.SetMarks(ctx, marks); err != nil {
-		return fmt.Errorf("telling the reconciler; the offsets are set: %w", err)
+		return fmt.Errorf("informing the reconciler, after the offsets were set: %w", err)
 	}
 	return nil
 }

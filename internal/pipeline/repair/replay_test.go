@@ -115,7 +115,7 @@ func TestReplaysThatLoseSomethingAreRejected(t *testing.T) {
 		want   string
 	}{
 		"the first record there is": {o: repair.ReplayOptions{Offset: 100}},
-		"one before it":             {o: repair.ReplayOptions{Offset: 99}, want: "begins at offset 100 now"},
+		"one before it":             {o: repair.ReplayOptions{Offset: 99}, want: "now begins at offset 100"},
 		"the end":                   {o: repair.ReplayOptions{Offset: 104, Skip: true}},
 		"one after it": {
 			o: repair.ReplayOptions{Offset: 105, Skip: true}, want: "ends at offset 104",

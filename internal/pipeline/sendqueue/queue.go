@@ -184,7 +184,7 @@ func (q *Queue[T, R]) handOver() {
 // maxSpare is how many items the memory of a list may be for that is kept.
 const maxSpare = 4 << 10
 
-var errStopped = errors.New("nothing is taken any more")
+var errStopped = errors.New("the queue is closed")
 
 // Stop takes no more items, and returns when all are published that were added, or when ctx
 // ends. It is called once, after Run.
@@ -230,8 +230,8 @@ func (q *Queue[T, R]) lost(err error) {
 	}
 	q.deps.Told(Rejected)
 	if now := time.Now().Unix(); q.logged.Swap(now) != now { // once a second is enough
-		q.deps.Log.LogAttrs(context.Background(), slog.LevelError, "records are lost, Kafka rejects them",
-			slog.String("of", q.deps.What), slog.Any("error", err))
+		q.deps.Log.LogAttrs(context.Background(), slog.LevelError, "Kafka rejected records, records are lost",
+			slog.String("records", q.deps.What), slog.Any("error", err))
 	}
 }
 

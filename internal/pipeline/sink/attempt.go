@@ -108,7 +108,7 @@ func (a *attempt) tell(ctx context.Context, step string, failures int, err error
 	if level < slog.LevelError && failures > 3 && failures%10 != 0 {
 		return
 	}
-	a.deps.Log.LogAttrs(ctx, level, "step failed, trying again", slog.String("step", step),
+	a.deps.Log.LogAttrs(ctx, level, "sink step failed, retrying", slog.String("step", step),
 		slog.String("class", string(class)),
 		slog.String("topic", a.partition.Topic), slog.Int("partition", int(a.partition.Index)),
 		slog.Int("failures", failures), slog.Any("error", err))

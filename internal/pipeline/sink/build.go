@@ -17,7 +17,8 @@ import (
 const reasonErased deadletter.Reason = "erased"
 
 var (
-	errHeaders  = fmt.Errorf("a required header is missing or malformed, or there are more than %d", record.MaxHeaders)
+	errHeaders = fmt.Errorf("a required header is missing or malformed, or the record has more than %d headers",
+		record.MaxHeaders)
 	errTime     = errors.New("event time is before 2000 or after 2148")
 	errRejected = errors.New("ClickHouse rejects the row")
 )

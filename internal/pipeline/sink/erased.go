@@ -31,7 +31,7 @@ type Tombstones interface {
 
 // errOutdated is the error of a range that may hold what was erased since it was
 // built.
-var errOutdated = errors.New("something was erased since the range was built")
+var errOutdated = errors.New("an erasure changed the range after it was built")
 
 // readTombstones has the range built with the tombstones of this moment.
 func (a *attempt) readTombstones(ctx context.Context, j *job) error {
@@ -71,7 +71,7 @@ func (a *attempt) upToDate(ctx context.Context, j *job) error {
 // read and built again.
 func (w *worker) startOver(ctx context.Context) {
 	w.deps.Log.LogAttrs(ctx, slog.LevelInfo,
-		"range is built again: something of it was erased while it could not be inserted",
+		"erasure changed a pending range, rebuilding it",
 		slog.String("topic", w.partition.Topic), slog.Int("partition", int(w.partition.Index)))
 	w.deps.Source.Rewind(w.partition)
 }

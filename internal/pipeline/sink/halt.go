@@ -90,7 +90,7 @@ func (w *worker) giveUp(ctx context.Context, err error) {
 	}
 	if errors.Is(err, errMissed) {
 		w.deps.Log.LogAttrs(ctx, slog.LevelError,
-			"partition is read again: the log has records that were not delivered", where...)
+			"reading partition again, the topic has records that were not delivered", where...)
 		w.metrics.missed.Inc()
 		w.deps.Source.Rewind(w.partition)
 		return
@@ -101,12 +101,12 @@ func (w *worker) giveUp(ctx context.Context, err error) {
 	}
 	if errors.Is(err, errWithin) {
 		w.deps.Log.LogAttrs(ctx, slog.LevelWarn,
-			"partition is read again from the beginning of a range that its offset was set back into", where...)
+			"reading partition again, its offset was reset into the middle of a range", where...)
 		w.deps.Source.Rewind(w.partition)
 		return
 	}
 	if errors.Is(err, ErrFenced) {
-		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partition dropped: its session is over", where...)
+		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "partition fenced, dropping its pending records", where...)
 		w.metrics.fenced.Inc()
 		w.deps.Source.Rewind(w.partition)
 		return
@@ -115,7 +115,7 @@ func (w *worker) giveUp(ctx context.Context, err error) {
 	if !errors.As(err, &s) {
 		return // asked to end
 	}
-	w.deps.Log.LogAttrs(ctx, slog.LevelError, "partition is halted until somebody does something about it",
+	w.deps.Log.LogAttrs(ctx, slog.LevelError, "partition halted, an operator must remove the reason",
 		append(where, slog.String("reason", string(s.reason)))...)
 	w.halt(ctx, s.reason)
 }

@@ -47,7 +47,7 @@ func (a *attempt) insertAndSend(ctx context.Context, j *job) error {
 func (a *attempt) count(j *job, letters []letter, records int) error {
 	if a.meter.tooMany(records, len(letters), time.Now()) {
 		return &haltError{
-			HaltDeadLetters, fmt.Errorf("more than %g of the records became dead letters for a minute", a.meter.limit),
+			HaltDeadLetters, fmt.Errorf("more than %g of the records became dead letters within a minute", a.meter.limit),
 		}
 	}
 	j.dead += len(letters)

@@ -77,9 +77,9 @@ func (a *attempt) setAside(ctx context.Context, j *job, m *monthBlock, b Block) 
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
-	a.deps.Log.LogAttrs(ctx, slog.LevelWarn, "rows that ClickHouse rejects were isolated",
+	a.deps.Log.LogAttrs(ctx, slog.LevelWarn, "isolated rows that ClickHouse rejects",
 		slog.String("topic", a.partition.Topic), slog.Int("partition", int(a.partition.Index)), slog.Int("rows", len(found)),
-		slog.Int("of", b.Rows()))
+		slog.Int("block_rows", b.Rows()))
 	m.rejected = append(m.rejected, found...)
 	slices.Sort(m.rejected)
 	j.rejected = append(j.rejected, found...)

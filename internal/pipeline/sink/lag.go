@@ -119,7 +119,7 @@ func (s *Sink) watch(ctx context.Context) {
 		}
 		err := s.look(ctx)
 		if err != nil && !failed && ctx.Err() == nil { // the lag tells of it as long as it lasts
-			s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "asking where partitions end failed", slog.Any("error", err))
+			s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking up partition end offsets failed", slog.Any("error", err))
 		}
 		failed = err != nil
 	}

@@ -33,7 +33,7 @@ type ownerShares struct {
 // tellOwner logs which website it is that brings most of the load.
 func tellOwner(log *slog.Logger) func(ownerShare) {
 	return func(o ownerShare) {
-		log.LogAttrs(context.Background(), slog.LevelInfo, "one website brings most of the records",
+		log.LogAttrs(context.Background(), slog.LevelInfo, "one website sends most of the records",
 			slog.String("owner", o.owner), slog.Float64("share", o.share))
 	}
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // errAborted ends a worker's work between two attempts.
-var errAborted = errors.New("partition is being given back")
+var errAborted = errors.New("partition is being released")
 
 // worker owns one partition from its assignment until it is given back: its open
 // range, the one range in flight, and its window.

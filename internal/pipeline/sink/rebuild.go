@@ -39,7 +39,7 @@ func (w *worker) rebuild(ctx context.Context, state ledger.State) error {
 	observer.Done()
 	took := time.Since(begin)
 	w.metrics.rebuilt(stretch.Records, took)
-	w.deps.Log.LogAttrs(ctx, slog.LevelInfo, "window rebuilt", slog.String("topic", w.partition.Topic),
+	w.deps.Log.LogAttrs(ctx, slog.LevelInfo, "deduplication window rebuilt", slog.String("topic", w.partition.Topic),
 		slog.Int("partition", int(w.partition.Index)), slog.Int64("records", stretch.Records),
 		slog.Int("keys", w.window.Len()), slog.Duration("took", took))
 	return nil

@@ -74,7 +74,7 @@ func (w *worker) recut(ctx context.Context) error {
 
 // errWithin is the error of a partition whose offset was set back into a range, and is set
 // back to its beginning.
-var errWithin = errors.New("the offset was set back into a range")
+var errWithin = errors.New("the offset was reset into the middle of a range")
 
 // goBack commits the first offset of a range that the ledger shows and the next record is
 // within: only whole it has the token that it had. Its error says to take the partition over

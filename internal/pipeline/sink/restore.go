@@ -60,7 +60,8 @@ func (w *worker) check(ctx context.Context, reached int64) (ledger.State, error)
 	if as.Committed < 0 {
 		if reached > 0 {
 			return ledger.State{},
-				&haltError{HaltOffset, fmt.Errorf("nothing is committed, but the ledger shows records up to offset %d", reached-1)}
+				&haltError{HaltOffset, fmt.Errorf("no offset is committed, but the ledger shows records up to offset %d",
+					reached-1)}
 		}
 		return ledger.State{}, nil
 	}
@@ -69,14 +70,15 @@ func (w *worker) check(ctx context.Context, reached int64) (ledger.State, error)
 	case err != nil:
 		return ledger.State{}, &haltError{HaltMetadata, err}
 	case known && state.TopicID != ledger.UUID(as.TopicID):
-		return ledger.State{}, &haltError{HaltTopic, fmt.Errorf("offset %d was committed for topic %s, which now is %s",
+		return ledger.State{}, &haltError{HaltTopic, fmt.Errorf("offset %d was committed for topic id %s, but the topic now "+
+			"has id %s",
 			as.Committed, state.TopicID, ledger.UUID(as.TopicID))}
 	case state.Plan != nil && state.Plan[0] != as.Committed:
 		return ledger.State{}, &haltError{
 			HaltMetadata, fmt.Errorf("offset %d was committed with a plan that begins at %d", as.Committed, state.Plan[0]),
 		}
 	case as.Committed < as.LogStart:
-		return ledger.State{}, w.missing(ctx, fmt.Errorf("offset %d comes next, but the log begins at %d",
+		return ledger.State{}, w.missing(ctx, fmt.Errorf("the next offset is %d, but the log begins at %d",
 			as.Committed, as.LogStart))
 	}
 	return state, nil

@@ -108,7 +108,7 @@ func validate(cfg config.Sink) error {
 		errs = append(errs, errors.New("max_memory and connections must be positive"))
 	}
 	if cfg.InsertTimeout <= 0 || cfg.InsertTimeout >= cfg.Rebalance/2 {
-		errs = append(errs, fmt.Errorf("insert_timeout: %s is not below half of rebalance_timeout, %s",
+		errs = append(errs, fmt.Errorf("insert_timeout is %s; it must be below half of rebalance_timeout, %s",
 			cfg.InsertTimeout, cfg.Rebalance))
 	}
 	return errors.Join(errs...)
@@ -227,7 +227,7 @@ func (s *Sink) drain(ctx context.Context) {
 	}
 	late := s.await(workers, s.cfg.DrainBudget)
 	if late > 0 {
-		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "stopped before everything in hand was stored; it will be read again",
+		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "drain budget exceeded, unstored records will be read again",
 			slog.Int("partitions", late), slog.Duration("drain_budget", s.cfg.DrainBudget))
 	}
 }

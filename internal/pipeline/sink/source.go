@@ -11,11 +11,11 @@ import (
 
 // ErrFenced is wrapped by Source.Commit when the group does not accept commits
 // of this session any more: somebody else may own the partition.
-var ErrFenced = errors.New("session is not valid any more")
+var ErrFenced = errors.New("session is no longer valid")
 
 // ErrTruncated is wrapped by what RebalanceListener.Gone is told when the log was cut below what was
 // read of it, and goes on with other records. To read on would skip those between.
-var ErrTruncated = errors.New("the log was cut and goes on otherwise")
+var ErrTruncated = errors.New("the log was truncated and continues with other records")
 
 // ErrPanicked is wrapped by the error of a record batch at which the code that reads it panics. Whoever
 // reads the batch next would end by it too.
@@ -72,7 +72,7 @@ type Progress struct {
 	// Next is the offset of the first record that is not settled.
 	Next int64
 	// LeaderEpoch is that of the record before Next, -1 when it is not known: by it a
-	// consumer that begins there finds out that the log was cut and goes on otherwise.
+	// consumer that begins there finds out that the log was truncated and continues with other records.
 	LeaderEpoch int32
 	// Metadata is kept beside the offset by the broker; at most 4,096 bytes.
 	Metadata string

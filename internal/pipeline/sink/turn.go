@@ -29,7 +29,7 @@ func (f *forcedSpan) diverged(o *buffer.Open) error {
 	}
 	at := o.LeaderAt(f.last)
 	if at > f.leader || at >= 0 && at < f.leader && o.Holds(f.last) {
-		return fmt.Errorf("%w: the plan up to offset %d was made of records of leader epoch %d, and they are of %d",
+		return fmt.Errorf("%w: the plan up to offset %d was made of records of leader epoch %d, but they have epoch %d",
 			ErrTruncated, f.last, f.leader, at)
 	}
 	return nil

@@ -54,7 +54,7 @@ func (t *Tally) Run(ctx context.Context) error {
 		wait := interval
 		if err := t.flush(ctx); err != nil {
 			wait = again
-			t.deps.Log.LogAttrs(ctx, slog.LevelWarn, "counts of events were not published, trying again",
+			t.deps.Log.LogAttrs(ctx, slog.LevelWarn, "publishing event counts failed, retrying",
 				slog.Int("counts", len(t.pending)), slog.Any("error", err))
 		}
 		timer.Reset(wait)
@@ -89,7 +89,8 @@ func (t *Tally) finish(ctx context.Context) {
 		lost += t.pending[i].events
 	}
 	t.metrics.uncounted.Add(float64(lost))
-	t.deps.Log.LogAttrs(ctx, slog.LevelError, "counts of events are lost, not the events", slog.Int64("events", lost),
+	t.deps.Log.LogAttrs(ctx, slog.LevelError, "event counts lost, the events themselves are unaffected",
+		slog.Int64("events", lost),
 		slog.Any("error", err))
 }
 

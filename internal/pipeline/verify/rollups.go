@@ -114,11 +114,11 @@ func (v *verifier) tell(pairs []ledger.Touched, counts []ledger.Counts) {
 		v.report.day(p.Day).Rollups++
 		e := Example{
 			Kind: RollupDiffers, Owner: p.Owner, Day: ledger.Date(p.Day),
-			Why: "a cell of a rollup answers otherwise than the events",
+			Why: "a cell of a rollup differs from the events",
 		}
 		if i < len(counts) {
 			c := counts[i]
-			e.Why = fmt.Sprintf("%d events, %d in the rollup of 15 minutes, %d in that of a day", c.Base, c.Quarters, c.Days)
+			e.Why = fmt.Sprintf("%d events, %d in the 15-minute rollup, %d in the daily rollup", c.Base, c.Quarters, c.Days)
 		}
 		v.report.example(e)
 	}

@@ -141,7 +141,7 @@ func (s *slice) at(offset int64) *seen {
 func (v *verifier) row(s *slice, row *Row) {
 	rec := s.at(row.Offset)
 	if rec == nil || rec.print != fingerprint(row.Owner, row.Day, []byte(row.Name), row.EventKey) {
-		v.unexpected(row, "the record there is another event")
+		v.unexpected(row, "the record at this position is another event")
 		return
 	}
 	rec.inBase, rec.answered = true, true

@@ -16,7 +16,7 @@ const (
 	maxStrays = 10_000
 )
 
-var errStrays = errors.New("too many rows say that they come from where no topic was read: verify a shorter time")
+var errStrays = errors.New("too many rows name offsets that were not read: verify a shorter period")
 
 // strays judges the rows that no slice accounts for, table by table.
 func (v *verifier) strays(ctx context.Context) error {
@@ -153,21 +153,21 @@ func (v *verifier) stray(ctx context.Context, q *StrayQuery, row *Row) (why stri
 	s := v.scan(row)
 	switch {
 	case !slices.Contains(q.Known, row.Topic):
-		return fmt.Sprintf("%q is no topic of this table", row.Topic), nil
+		return fmt.Sprintf("%q is not a topic of this table", row.Topic), nil
 	case s == nil:
-		return "the topic has no such partition", nil
+		return "the topic has no partition with this number", nil
 	case row.Offset >= s.From && row.Offset < s.To:
-		return "the record there is another event", nil
+		return "the record at this position is another event", nil
 	case row.Offset < s.start:
 		// Its record is gone. Those are older than the ones that are there.
 		if s.received > 0 && row.Received > s.received+clockSlack {
-			return "it was received after records that come later in its partition", nil
+			return "its receive time is after that of later records in its partition", nil
 		}
 		return "", nil
 	case row.Offset >= s.end:
-		return "its partition ends before that offset", nil
+		return "its partition ends before this offset", nil
 	}
-	why = "the record there is another event"
+	why = "the record at this position is another event"
 	var decoder record.Decoder
 	var e record.Event
 	err = v.topic.Records(ctx, row.Topic, row.Partition, row.Offset, row.Offset+1, func(r *Record) error {

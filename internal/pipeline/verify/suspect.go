@@ -77,7 +77,7 @@ func (v *verifier) verdict(topic string, s *suspect) {
 		day.Missing++
 		v.report.example(Example{
 			Kind: Missing, Topic: topic, Partition: s.partition, Offset: s.offset, Owner: s.key.Owner,
-			Day: ledger.Date(s.key.Day), EventKey: s.key.EventKey, Why: "neither a row nor a dead letter of it is there",
+			Day: ledger.Date(s.key.Day), EventKey: s.key.EventKey, Why: "neither a row nor a dead letter exists for it",
 		})
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // ErrRejected is behind every rejection. The gate counts them and tells of them as a
 // whole, so they need no line in the log each.
-var ErrRejected = errors.New("no room for the request")
+var ErrRejected = errors.New("not enough memory for the request")
 
 // Kind is what a claim is for.
 type Kind uint8

@@ -81,7 +81,7 @@ func (g *Gate) look(at time.Time, passed time.Duration) {
 		q.crowded, q.limit = true, rate*g.target.Seconds()
 		if at.Sub(q.told) > tellEvery {
 			q.told = at
-			g.log.LogAttrs(context.Background(), slog.LevelWarn, "requests wait too long, new ones are rejected",
+			g.log.LogAttrs(context.Background(), slog.LevelWarn, "requests wait too long, rejecting new ones",
 				slog.Duration("wait", wait), slog.Int64("requests", held))
 		}
 	case wait < g.target/2 && turned == 0:

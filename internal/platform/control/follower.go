@@ -145,7 +145,7 @@ func (f *Follower) lost(ctx context.Context, err error) {
 	if f.said != err.Error() {
 		f.said = err.Error()
 		f.deps.Log.LogAttrs(ctx, slog.LevelWarn,
-			"topic control.v1 cannot be read; what is held is asked for again every few seconds", slog.Any("error", err))
+			"topic control.v1 cannot be read, refreshing cached entries every few seconds", slog.Any("error", err))
 	}
 }
 
@@ -158,7 +158,7 @@ func (f *Follower) take(ctx context.Context, b Delivery) error {
 		if err != nil {
 			// What it was about is not known, so it may have been about anything.
 			f.metrics.unreadable.Inc()
-			f.deps.Log.LogAttrs(ctx, slog.LevelError, "a change cannot be read", slog.Any("error", err))
+			f.deps.Log.LogAttrs(ctx, slog.LevelError, "change event cannot be decoded", slog.Any("error", err))
 			missed = true
 			continue
 		}
@@ -222,7 +222,7 @@ func (f *Follower) settle(ctx context.Context, b Delivery, now time.Time) {
 	}
 	f.mu.Unlock()
 	if first {
-		f.deps.Log.LogAttrs(ctx, slog.LevelInfo, "caught up with topic "+Topic)
+		f.deps.Log.LogAttrs(ctx, slog.LevelInfo, "caught up with topic control.v1")
 	}
 	if trusted {
 		for _, cache := range f.deps.Caches {
@@ -274,9 +274,9 @@ func (f *Follower) watch(ctx context.Context) {
 
 func (f *Follower) tell(ctx context.Context, following bool) {
 	if following {
-		f.deps.Log.LogAttrs(ctx, slog.LevelInfo, "changes arrive again through topic "+Topic)
+		f.deps.Log.LogAttrs(ctx, slog.LevelInfo, "change events arrive again on topic control.v1")
 		return
 	}
 	f.deps.Log.LogAttrs(ctx, slog.LevelWarn,
-		"no changes arrive through topic "+Topic+"; what is held is asked for again every few seconds")
+		"no change events arrive on topic control.v1, refreshing cached entries every few seconds")
 }

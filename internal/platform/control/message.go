@@ -28,7 +28,7 @@ type message struct {
 	At            int64           `json:"at"` // Unix milliseconds
 }
 
-var errIncomplete = errors.New("revision, kind or epoch is missing")
+var errIncomplete = errors.New("the revision, kind or epoch is missing")
 
 // encode makes the record of a change. The head is the outbox's when it is
 // published.

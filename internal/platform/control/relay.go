@@ -123,7 +123,7 @@ func (r *Relay) begin(ctx context.Context) (bool, error) {
 	if head.behind(seen) {
 		head.Epoch = seen.Epoch + 1
 		r.deps.Log.LogAttrs(ctx, slog.LevelWarn,
-			"the metadata store was put back to an earlier state; beginning a new epoch of changes",
+			"metadata store was restored to an earlier state, starting a new epoch",
 			slog.Int64("epoch", head.Epoch))
 		if err := r.deps.Outbox.RaiseEpoch(ctx, head.Epoch); err != nil {
 			return false, err
@@ -167,7 +167,8 @@ func (r *Relay) publish(ctx context.Context, pending []Posted) error {
 		if err != nil {
 			// Only a State that is no JSON can do this. Whoever holds the record
 			// must hear of it all the same.
-			r.deps.Log.LogAttrs(ctx, slog.LevelError, "publishing a change without its state", slog.Any("error", err))
+			r.deps.Log.LogAttrs(ctx, slog.LevelError, "change event state is not valid JSON, publishing without it",
+				slog.Any("error", err))
 			p.State = ""
 			if rec, err = encode(p.Change, r.head, time.Now()); err != nil {
 				return err
@@ -208,13 +209,14 @@ func (r *Relay) noteFailure(ctx context.Context, err error) {
 	r.metrics.failures.Inc()
 	if !r.failing {
 		r.failing = true
-		r.deps.Log.LogAttrs(ctx, slog.LevelWarn, "changes wait in the outbox", slog.Any("error", err))
+		r.deps.Log.LogAttrs(ctx, slog.LevelWarn, "publishing change events failed, they wait in the outbox",
+			slog.Any("error", err))
 	}
 }
 
 func (r *Relay) noteSuccess(ctx context.Context) {
 	if r.failing {
 		r.failing = false
-		r.deps.Log.LogAttrs(ctx, slog.LevelInfo, "changes are published again")
+		r.deps.Log.LogAttrs(ctx, slog.LevelInfo, "change events are published again")
 	}
 }

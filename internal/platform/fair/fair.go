@@ -22,9 +22,9 @@ import (
 
 // Why claims are rejected.
 var (
-	ErrOwnerFull  = errors.New("too much of this owner is waiting")
-	ErrTenantFull = errors.New("too much of this tenant is waiting")
-	ErrFull       = errors.New("too much is waiting")
+	ErrOwnerFull  = errors.New("too many requests of this owner are waiting")
+	ErrTenantFull = errors.New("too many requests of this tenant are waiting")
+	ErrFull       = errors.New("too many requests are waiting")
 )
 
 // Config says how many slots there are, and how many may wait for one. Every figure

@@ -119,7 +119,7 @@ func (l *Lease) work(ctx context.Context, state State, work func(context.Context
 	working, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	l.held.Store(true)
-	l.log.LogAttrs(ctx, slog.LevelInfo, "lease taken")
+	l.log.LogAttrs(ctx, slog.LevelInfo, "lease acquired")
 	go func() {
 		defer close(done)
 		work(working)

@@ -59,7 +59,7 @@ type Options struct {
 // component has used up the grace.
 const overtime = time.Second
 
-var errReturnedEarly = errors.New("returned before it was asked to stop")
+var errReturnedEarly = errors.New("returned before it was stopped")
 
 // Run starts the components in order, waits until ctx ends or a component returns, and
 // stops them in reverse. It returns nil after a stop that was asked for and in

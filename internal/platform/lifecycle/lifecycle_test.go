@@ -343,7 +343,7 @@ func TestListenNamesTheSettingInItsError(t *testing.T) {
 	taken := ln.Addr().String()
 	for addr, want := range map[string]string{
 		taken: taken + " is in use by another program; stop it or set MILLRACE_X_LISTEN to another address",
-		"192.0.2.1:1": "192.0.2.1:1 cannot be listened on (cannot assign requested address); set MILLRACE_X_LISTEN " +
+		"192.0.2.1:1": "cannot listen on 192.0.2.1:1 (cannot assign requested address); set MILLRACE_X_LISTEN " +
 			"to another address",
 		"127.0.0.1:999999": "set MILLRACE_X_LISTEN to another address",
 	} {

@@ -21,11 +21,11 @@ func Listen(ctx context.Context, addr, setting string) (net.Listener, error) {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("%s is in use by another program; stop it or set %s to another address", addr, setting)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("%s may not be used by this user; set %s to a port above 1023", addr, setting)
+		return nil, fmt.Errorf("this user may not listen on %s; set %s to a port above 1023", addr, setting)
 	}
 	// The library's text repeats the address; its cause is what is news.
 	if sys, ok := errors.AsType[*os.SyscallError](err); ok {
 		err = sys.Err
 	}
-	return nil, fmt.Errorf("%s cannot be listened on (%w); set %s to another address", addr, err, setting)
+	return nil, fmt.Errorf("cannot listen on %s (%w); set %s to another address", addr, err, setting)
 }

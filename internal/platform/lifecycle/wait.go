@@ -20,7 +20,7 @@ const (
 	tellAgain = time.Minute
 )
 
-var errNoResponse = errors.New("it has not answered yet")
+var errNoResponse = errors.New("no response yet")
 
 // Server is something that a daemon needs and does not run. Each function's error has
 // the reason; nil means that all is well.
@@ -141,14 +141,14 @@ func (w *wait) tell(ctx context.Context, err error) {
 		return
 	}
 	w.told, w.unprepared = now, unprepared
-	w.log.LogAttrs(ctx, slog.LevelWarn, "waiting for a server", slog.String("server", w.server.Name),
-		slog.Any("error", err), slog.Duration("for", now.Sub(w.began).Round(time.Second)))
+	w.log.LogAttrs(ctx, slog.LevelWarn, "server unavailable, waiting", slog.String("server", w.server.Name),
+		slog.Any("error", err), slog.Duration("waited", now.Sub(w.began).Round(time.Second)))
 }
 
 // over logs the end of a wait that was logged.
 func (w *wait) over(ctx context.Context) {
 	if !w.told.IsZero() {
-		w.log.LogAttrs(ctx, slog.LevelInfo, "the server can be used", slog.String("server", w.server.Name),
+		w.log.LogAttrs(ctx, slog.LevelInfo, "server available", slog.String("server", w.server.Name),
 			slog.Duration("after", time.Since(w.began).Round(time.Millisecond)))
 	}
 }

@@ -115,7 +115,7 @@ func TestAWaitIsLoggedWhenItBeginsOrChangesAndOnceAMinute(t *testing.T) {
 		var s server
 		s.say(errAway)
 		w := await(t, s.named("the server"))
-		lines := func() int { return strings.Count(w.log.String(), "waiting for a server") }
+		lines := func() int { return strings.Count(w.log.String(), "server unavailable, waiting") }
 		pass(tellAgain - longestPause)
 		if lines() != 1 {
 			t.Errorf("%d lines within a minute, want 1:\n%s", lines(), &w.log)
@@ -131,7 +131,7 @@ func TestAWaitIsLoggedWhenItBeginsOrChangesAndOnceAMinute(t *testing.T) {
 		}
 		s.say(nil)
 		pass(longestPause)
-		if err := w.result(t); err != nil || !strings.Contains(w.log.String(), "the server can be used") {
+		if err := w.result(t); err != nil || !strings.Contains(w.log.String(), "server available") {
 			t.Errorf("AwaitServers() = %v, the log:\n%s", err, &w.log)
 		}
 	})
@@ -282,9 +282,9 @@ func TestTheLogTellsOfWhomItWasWaitedAndForHowLong(t *testing.T) {
 			got = append(got, strings.TrimSpace(line))
 		}
 		want := []string{
-			`level=WARN msg="waiting for a server" server="the server" error="connection refused" for=0s$`,
-			`level=WARN msg="waiting for a server" server="the server" error="connection refused" for=1m\ds$`,
-			`level=INFO msg="the server can be used" server="the server" after=1m3\d\.?\d*s$`,
+			`level=WARN msg="server unavailable, waiting" server="the server" error="connection refused" waited=0s$`,
+			`level=WARN msg="server unavailable, waiting" server="the server" error="connection refused" waited=1m\ds$`,
+			`level=INFO msg="server available" server="the server" after=1m3\d\.?\d*s$`,
 		}
 		if len(got) != len(want) {
 			t.Fatalf("%d lines, want %d:\n%s", len(got), len(want), &w.log)

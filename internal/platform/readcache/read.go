@@ -22,7 +22,7 @@ func (c *Cache[K, V]) read(ctx context.Context, k K, e *entry[K, V]) (V, error) 
 			return a.value, nil
 		}
 	}
-	return v, fmt.Errorf("looking up %s: %w", c.cfg.Name, err)
+	return v, fmt.Errorf("reading %s: %w", c.cfg.Name, err)
 }
 
 // readBehind starts a read of a known entry in the background, unless one is

@@ -13,7 +13,7 @@ import (
 
 var (
 	errHangs = errors.New("the read did not return by its deadline")
-	errFlood = errors.New("too many unknown things are asked for")
+	errFlood = errors.New("too many lookups of unknown keys are in progress")
 )
 
 // Reads are reads of the metadata store within bounds: one for all who want the same thing

@@ -51,7 +51,7 @@ func AdminComponent(addr string, t *Telemetry, r *lifecycle.Readiness) lifecycle
 			if ln, err = lifecycle.Listen(ctx, addr, adminSetting); err != nil {
 				return err
 			}
-			t.Log.LogAttrs(ctx, slog.LevelInfo, "admin listener is up", slog.String("address", ln.Addr().String()))
+			t.Log.LogAttrs(ctx, slog.LevelInfo, "admin listener started", slog.String("address", ln.Addr().String()))
 			return nil
 		},
 		Run:  func(ctx context.Context) error { return serve(ctx, srv, ln) },

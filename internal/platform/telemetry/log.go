@@ -33,7 +33,7 @@ func newHandler(cfg config.Log, w io.Writer) (slog.Handler, *sampler, error) {
 	case "text":
 		out = slog.NewTextHandler(w, opts)
 	default:
-		return nil, nil, fmt.Errorf("log.format: %q is not one of json, text", cfg.Format)
+		return nil, nil, fmt.Errorf("log.format must be json or text, not %q", cfg.Format)
 	}
 	s := newSampler(out)
 	return &samplingHandler{next: &contextHandler{root: out, next: out}, sampler: s}, s, nil

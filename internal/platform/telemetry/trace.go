@@ -61,7 +61,7 @@ func newTracer(
 	// The library reports failed exports to one handler of the process, which
 	// would otherwise write to the standard logger.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		log.Warn("sending spans", slog.Any("error", err))
+		log.Warn("sending spans failed", slog.Any("error", err))
 	}))
 	return provider.Tracer(scope), func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, closeTimeout)

@@ -52,7 +52,7 @@ func (h *holder) repeat(ctx context.Context, do func(context.Context) error, wak
 	for ctx.Err() == nil {
 		if err := do(ctx); err != nil && ctx.Err() == nil {
 			h.metrics.failures.Inc()
-			h.deps.Log.LogAttrs(ctx, slog.LevelWarn, "going on with erasures failed, trying again", slog.Any("error", err))
+			h.deps.Log.LogAttrs(ctx, slog.LevelWarn, "erasure failed, retrying", slog.Any("error", err))
 		}
 		select {
 		case <-tick.C:
@@ -270,7 +270,7 @@ func (h *holder) finish(ctx context.Context, e *Erasure) error {
 	}
 	delete(h.paused, e.ID)
 	h.metrics.finished(e)
-	h.deps.Log.LogAttrs(ctx, slog.LevelInfo, "erasure done", slog.String("erasure", e.ID),
+	h.deps.Log.LogAttrs(ctx, slog.LevelInfo, "erasure finished", slog.String("erasure", e.ID),
 		slog.String("kind", string(e.Kind)), slog.Any("rows", e.Deleted))
 	return nil
 }

@@ -92,7 +92,7 @@ func (j *Job) Run(ctx context.Context) error {
 
 func (j *Job) failed(ctx context.Context, err error) {
 	j.metrics.failures.Inc()
-	j.deps.Log.LogAttrs(ctx, slog.LevelWarn, "deleting what is not to be kept failed, trying again",
+	j.deps.Log.LogAttrs(ctx, slog.LevelWarn, "retention pass failed, retrying",
 		slog.Any("error", err))
 }
 
@@ -109,7 +109,7 @@ func (j *Job) pass(ctx context.Context) error {
 	}
 	if len(unreadable) > 0 {
 		j.deps.Log.LogAttrs(ctx, slog.LevelError,
-			"for how long websites keep their events cannot be read: nothing of theirs is deleted",
+			"retention of websites cannot be read, deleting none of their events",
 			slog.Int("websites", len(unreadable)), slog.Any("some", unreadable[:min(len(unreadable), named)]))
 	}
 	var rows map[string]int64
@@ -123,7 +123,7 @@ func (j *Job) pass(ctx context.Context) error {
 	}
 	j.metrics.passed(len(limits), len(unreadable), rows, time.Since(began), time.Now())
 	if len(rows) > 0 {
-		j.deps.Log.LogAttrs(ctx, slog.LevelInfo, "what websites do not keep any longer was deleted",
+		j.deps.Log.LogAttrs(ctx, slog.LevelInfo, "events past their retention deleted",
 			slog.Int("websites", len(limits)), slog.Any("rows", rows), slog.Duration("took", time.Since(began)))
 	}
 	return nil

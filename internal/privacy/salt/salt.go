@@ -182,7 +182,7 @@ func (s *Salts) destroy(ctx context.Context) time.Duration {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if err := s.store.PruneSalts(ctx, first); err != nil {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "destroying the visitor salts of days that are over", slog.Any("error", err))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "deleting visitor salts of past days failed", slog.Any("error", err))
 		return retry
 	}
 	return first.Truncate(day).Add(day).Sub(first)
@@ -192,7 +192,7 @@ func (s *Salts) destroy(ctx context.Context) time.Duration {
 func (s *Salts) readAhead(ctx context.Context) time.Duration {
 	now := s.now().UTC()
 	if _, err := s.At(ctx, now); err != nil {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "reading today's visitor salt", slog.Any("error", err))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "reading today's visitor salt failed", slog.Any("error", err))
 		return retry
 	}
 	midnight := now.Truncate(day).Add(day)
@@ -200,7 +200,7 @@ func (s *Salts) readAhead(ctx context.Context) time.Duration {
 		return wait
 	}
 	if _, err := s.At(ctx, midnight); err != nil {
-		s.log.LogAttrs(ctx, slog.LevelWarn, "reading tomorrow's visitor salt", slog.Any("error", err))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "reading tomorrow's visitor salt failed", slog.Any("error", err))
 		return retry
 	}
 	return midnight.Sub(now)

@@ -75,7 +75,7 @@ func (p *Purger) Run(ctx context.Context) error {
 
 func (p *Purger) failed(ctx context.Context, err error) {
 	p.metrics.failures.Inc()
-	p.deps.Log.LogAttrs(ctx, slog.LevelWarn, "removing deleted links failed, trying again", slog.Any("error", err))
+	p.deps.Log.LogAttrs(ctx, slog.LevelWarn, "removing deleted links failed, retrying", slog.Any("error", err))
 }
 
 // pass removes all links that are due now. Their clicks go first, while it is known whose

@@ -91,7 +91,7 @@ func (w *Watch) Run(ctx context.Context) error {
 
 func (w *Watch) failed(ctx context.Context, err error) {
 	w.failures.Inc()
-	w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "looking at domains of short links failed, trying again",
+	w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "checking domains of short links failed, retrying",
 		slog.Any("error", err))
 }
 
@@ -159,7 +159,7 @@ func (w *Watch) keep(ctx context.Context, was, is *Domain) error {
 		return nil
 	}
 	if err == nil && was.Status != is.Status {
-		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "the status of a domain of short links has changed",
+		w.deps.Log.LogAttrs(ctx, slog.LevelWarn, "status of a short link domain changed",
 			slog.String("domain", is.ID), slog.String("hostname", is.Name), slog.String("status", string(is.Status)),
 			slog.String("problem", is.Problem))
 	}

@@ -77,7 +77,7 @@ func (u *Usage) Run(ctx context.Context) error {
 
 func (u *Usage) try(ctx context.Context) {
 	if err := u.Write(ctx); err != nil {
-		u.log.LogAttrs(ctx, slog.LevelWarn, "the last use of API keys cannot be noted", slog.Any("error", err))
+		u.log.LogAttrs(ctx, slog.LevelWarn, "recording the last use of API keys failed", slog.Any("error", err))
 	}
 }
 

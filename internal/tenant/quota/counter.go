@@ -116,10 +116,10 @@ func (c *Counter) say(ctx context.Context, err error) {
 	switch {
 	case err == nil:
 		c.failing = false
-		c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "usage is counted again")
+		c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "usage counting works again")
 	case !c.failing:
 		c.failing = true
-		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "usage cannot be counted; the last decisions on quotas stand",
+		c.deps.Log.LogAttrs(ctx, slog.LevelWarn, "counting usage failed, keeping the last quota decisions",
 			slog.Any("error", err))
 	}
 }

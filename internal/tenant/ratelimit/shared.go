@@ -90,11 +90,11 @@ func newSharing(deps Deps, m *metrics) *sharing {
 			switch {
 			case to == gobreaker.StateClosed:
 				m.up.Set(1)
-				deps.Log.LogAttrs(context.Background(), slog.LevelInfo, "limits are shared with other processes again")
+				deps.Log.LogAttrs(context.Background(), slog.LevelInfo, "rate limits are shared through Redis again")
 			case from == gobreaker.StateClosed:
 				m.up.Set(0)
 				deps.Log.LogAttrs(context.Background(), slog.LevelWarn,
-					"limits are not shared with other processes: Redis does not answer")
+					"Redis does not respond, rate limits are counted per process")
 			}
 		},
 	})
@@ -254,9 +254,9 @@ func (l *Limiter) Ping(ctx context.Context) error {
 func (l *Limiter) Detail() string {
 	switch {
 	case l.off:
-		return "limits.enabled is false: nobody is limited"
+		return "limits.enabled is false, rate limits are off"
 	case l.shared != nil && !l.shared.up():
-		return "Redis does not answer: this process limits by itself"
+		return "Redis does not respond, rate limits are counted per process"
 	}
 	return ""
 }

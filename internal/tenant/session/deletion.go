@@ -24,7 +24,7 @@ func (s *Service) DeleteAccount(ctx context.Context, c Caller, u *org.User, pass
 	}
 	subject, body := deletedMail(s.cfg.PublicURL, s.now())
 	if err := s.deps.Mail.Send(ctx, u.Email, subject, body); err != nil {
-		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "mailing that an account was deleted", slog.Any("error", err))
+		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "mailing the notice of a deleted account failed", slog.Any("error", err))
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ type Devices interface {
 func (s *Service) remember(ctx context.Context, c Caller, u *org.User) string {
 	text, next := token.New()
 	if err := s.deps.Devices.ReplaceDevice(ctx, u.ID, token.HashOf(c.Device), next, s.now()); err != nil {
-		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "remembering a device", slog.Any("error", err))
+		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "storing a known device failed", slog.Any("error", err))
 		return ""
 	}
 	return text

@@ -158,7 +158,7 @@ func (s *Service) tellChanged(ctx context.Context, u *org.User) {
 	}
 	subject, body := changedMail(s.cfg.PublicURL, s.now())
 	if err := s.deps.Mail.Send(ctx, u.Email, subject, body); err != nil {
-		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "mailing that a password was changed", slog.Any("error", err))
+		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "mailing the notice of a changed password failed", slog.Any("error", err))
 	}
 }
 
@@ -206,7 +206,7 @@ func (s *Service) drain(ctx context.Context) {
 func (s *Service) prune(ctx context.Context) {
 	now := s.now()
 	if err := s.deps.Sessions.Prune(ctx, now, now.Add(-s.cfg.Lifetimes.Idle)); err != nil && ctx.Err() == nil {
-		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "removing sessions that are past", slog.Any("error", err))
+		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "removing expired sessions failed", slog.Any("error", err))
 	}
 }
 
@@ -216,7 +216,7 @@ func (s *Service) mailReset(ctx context.Context, f forgotten) {
 	err := s.tryMailReset(ctx, f)
 	if err != nil && !errors.Is(err, org.ErrUserNotFound) {
 		s.metrics.dropped.Inc()
-		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "mailing the permission to set a new password", slog.Any("error", err))
+		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "mailing a password reset token failed", slog.Any("error", err))
 	}
 }
 

@@ -40,6 +40,6 @@ func (s *Service) record(ctx context.Context, r rejected) {
 	defer cancel()
 	if err := s.deps.Sessions.RecordRejectedPassword(ctx, r.by, r.email, r.action, r.at); err != nil {
 		s.metrics.unrecorded.Inc()
-		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "remembering a wrong password", slog.Any("error", err))
+		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "recording a rejected password failed", slog.Any("error", err))
 	}
 }

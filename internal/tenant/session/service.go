@@ -268,7 +268,7 @@ func (s *Service) SignedIn(
 	if now.Sub(found.SeenAt) >= seenEvery {
 		// A store that cannot be written to signs nobody out.
 		if err := s.deps.Sessions.TouchSession(ctx, found.ID, now); err != nil {
-			s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "noting the use of a session", slog.Any("error", err))
+			s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "recording the last use of a session failed", slog.Any("error", err))
 		}
 	}
 	return found.ID, user, memberships, nil
@@ -305,7 +305,7 @@ func (s *Service) EndOthers(ctx context.Context, by audit.By, userID, except str
 // refund takes charges back. That it fails is no reason to reject anybody.
 func (s *Service) refund(ctx context.Context, charges ...attempt.Charge) {
 	if err := s.deps.Attempts.Refund(ctx, charges...); err != nil {
-		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "taking an attempt back", slog.Any("error", err))
+		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "refunding a rate limit attempt failed", slog.Any("error", err))
 	}
 }
 

@@ -66,7 +66,7 @@ func (s *Service) beginVerification(ctx context.Context, c Caller, u *org.User) 
 		return
 	}
 	if err := s.SendVerification(ctx, c, u); err != nil && !apierr.Is(err, apierr.RateLimited) {
-		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "having an address verified", slog.Any("error", err))
+		s.deps.Log.LogAttrs(ctx, slog.LevelWarn, "mailing a verification token failed", slog.Any("error", err))
 	}
 }
 

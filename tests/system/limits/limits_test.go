@@ -248,7 +248,7 @@ func TestNothingFailsWhileRedisIsAway(t *testing.T) {
 		if err != nil || shared != 0 {
 			t.Errorf("edge %d says that it shares its limits: %v, %v", i, shared, err)
 		}
-		if !strings.Contains(d.readyz(t, p), "Redis does not answer") {
+		if !strings.Contains(d.readyz(t, p), "Redis does not respond") {
 			t.Errorf("edge %d is ready and does not say that Redis is away", i)
 		}
 	}
@@ -267,7 +267,7 @@ func TestProcessesWithoutRedisSaySo(t *testing.T) {
 	t.Parallel()
 	d := deploy(t, "")
 	for _, p := range []*harness.Process{d.processes[0], d.processes[edges]} {
-		const says = "redis.url is empty: each process limits by itself"
+		const says = "redis.url is empty: each process counts alone"
 		if !strings.Contains(p.Log(), says) {
 			t.Errorf("the log does not say it:\n%s", p.Log())
 		}

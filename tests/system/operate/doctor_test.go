@@ -47,24 +47,24 @@ var settingsIllnesses = []illness{
 	{"no broker there", nowhere("KAFKA_BROKERS"), "kafka.reach", "connection refused", "kafka.brokers"},
 	{"another server instead of Kafka", func(t *testing.T, s *site) map[string]string {
 		return map[string]string{"KAFKA_BROKERS": postgresAddr(t, s.storeURL)}
-	}, "kafka.reach", "do not answer as Kafka does", "Kafka's port"},
+	}, "kafka.reach", "do not respond like Kafka", "check the port"},
 	{
 		"no topics under this prefix", settings("KAFKA_TOPIC_PREFIX", "nobody."), "kafka.topics",
 		"missing topics: nobody.events.v1", "topics create",
 	},
 	{
 		"other partitions than the settings say", settings("KAFKA_PARTITIONS", "12"), "kafka.topics",
-		"events.v1 has 4 partitions, and kafka.partitions says 12", "growing-topics",
+		"events.v1 has 4 partitions, but kafka.partitions is 12", "growing-topics",
 	},
 	{
 		"fewer replicas than the settings say", settings("KAFKA_REPLICATION", "3"), "kafka.topics",
-		"has 1 replicas, and kafka.replication says 3", "reassign",
+		"has 1 replicas, but kafka.replication is 3", "reassign",
 	},
 	{"certificates that are none", func(t *testing.T, _ *site) map[string]string {
 		file := filepath.Join(t.TempDir(), "ca.pem")
 		write(t, file, "no certificate")
 		return map[string]string{"KAFKA_TLS_ENABLED": "true", "KAFKA_TLS_CA_FILE": file}
-	}, "files", "holds nothing in PEM form", "correct the path"},
+	}, "files", "contains nothing in PEM format", "correct the path"},
 	{"no ClickHouse there", nowhere("CLICKHOUSE_ADDR"), "clickhouse.reach", "connection refused", "clickhouse.addr"},
 	{
 		"a database that is missing", settings("CLICKHOUSE_DATABASE", "nobodys"), "clickhouse.schema",
@@ -75,10 +75,10 @@ var settingsIllnesses = []illness{
 	}, "store.reach", "connection refused", "store.url"},
 	{"a database without tables", func(t *testing.T, _ *site) map[string]string {
 		return map[string]string{"STORE_URL": services.Postgres(t)}
-	}, "store.schema", "never migrated", "millrace bootstrap"},
+	}, "store.schema", "no schema yet", "millrace bootstrap"},
 	{
 		"a SQLite file that is missing", settings("STORE_URL", "sqlite:/nowhere/millrace.db"), "store.reach",
-		"no metadata store at /nowhere/millrace.db", "millrace migrate",
+		"no metadata store exists at /nowhere/millrace.db", "millrace migrate",
 	},
 	{"no Redis there", func(t *testing.T, _ *site) map[string]string {
 		return map[string]string{"REDIS_URL": "redis://" + testkit.FreeAddr(t)}
@@ -108,10 +108,10 @@ var settingsIllnesses = []illness{
 		}
 		t.Cleanup(func() { l.Close() })
 		return map[string]string{"INGEST_LISTEN": l.Addr().String()}
-	}, "listen", "taken by another program", "ss -ltnp"},
+	}, "listen", "another program listens", "ss -ltnp"},
 	{"a proxy in front that is not believed", func(t *testing.T, _ *site) map[string]string {
 		return map[string]string{"INGEST_PUBLIC_URL": "https://" + testkit.FreeAddr(t)}
-	}, "proxy.trusted", "proxy.trusted is empty", "proxy's addresses"},
+	}, "proxy.trusted", "proxy.trusted is empty", "addresses of the proxy"},
 }
 
 // serverIllnesses are servers that were changed behind millrace's back. They come
@@ -123,7 +123,7 @@ var serverIllnesses = []illness{
 	}), "kafka.topics", "missing topics: ", "topics create"},
 	{
 		"a topic that keeps less than the window", topicSetting("retention.ms", "600000"), "kafka.topics",
-		"keeps records for 10m0s, and sink.window is 1h0m0s", "kafka-configs.sh",
+		"keeps records for 10m0s, but sink.window is 1h0m0s", "kafka-configs.sh",
 	},
 	{
 		"a topic that is compacted", topicSetting("cleanup.policy", "compact"), "kafka.topics",
@@ -131,7 +131,7 @@ var serverIllnesses = []illness{
 	},
 	{
 		"a topic that takes only small batches", topicSetting("max.message.bytes", "1000"), "kafka.topics",
-		"has max.message.bytes=1000, and needs 1048576", "kafka-configs.sh",
+		"has max.message.bytes=1000, but needs 1048576", "kafka-configs.sh",
 	},
 	{
 		"more replicas wanted in sync than there are", topicSetting("min.insync.replicas", "2"), "kafka.topics",
@@ -140,11 +140,11 @@ var serverIllnesses = []illness{
 	{
 		"a table that remembers no tokens",
 		ordered("ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 0"), "clickhouse.exactness",
-		"non_replicated_deduplication_window", "as the sentence says",
+		"non_replicated_deduplication_window", "follow the instruction",
 	},
 	{
 		"a view that is gone", ordered("DROP TABLE " + schema.Views[0].Name + " SYNC"), "clickhouse.exactness", "is missing",
-		"as the sentence says",
+		"follow the instruction",
 	},
 	{
 		"a migration that was not run",

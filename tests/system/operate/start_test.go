@@ -231,7 +231,7 @@ func tells(t *testing.T, p *harness.Process, server string) {
 	t.Helper()
 	testkit.Eventually(t, startWait, func() error {
 		for line := range strings.Lines(p.Log()) {
-			if strings.Contains(line, "waiting for a server") && strings.Contains(line, server) {
+			if strings.Contains(line, "server unavailable, waiting") && strings.Contains(line, server) {
 				return nil
 			}
 		}

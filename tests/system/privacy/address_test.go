@@ -217,7 +217,7 @@ func TestAVisitorsAddressAndUserAgentEndAtTheEdge(t *testing.T) {
 	log := s.Process(harness.Edge).Log()
 	look("the log", log, "/track")
 	look("the log", log, "/public/v1/flags/:clientId/ofrep")
-	if !strings.Contains(log, "connection trouble") {
+	if !strings.Contains(log, "connection error") {
 		t.Error("the log does not show what could not be read")
 	}
 	look("a trace", traces.text(), "/track")

@@ -234,7 +234,7 @@ func (e *Eraser) Links(
 		return nil
 	}
 	if err := e.Read(ctx, schema.Tombstones.Name, q); err != nil {
-		return nil, 0, fmt.Errorf("looking for the visitor ids of a profile: %w", err)
+		return nil, 0, fmt.Errorf("finding the visitor ids of a profile: %w", err)
 	}
 	return own, shared, nil
 }
@@ -343,7 +343,7 @@ func (e *Eraser) refillOf(ctx context.Context, v *schema.View, about string) err
 			Settings: append(clickhouse.InsertTokenSettings(""), clickhouse.Modest...),
 		})
 	}); err != nil {
-		return fmt.Errorf("making rows of %s of what was told later: %w", v.To, err)
+		return fmt.Errorf("refilling %s with rows that arrived later: %w", v.To, err)
 	}
 	return nil
 }
@@ -394,7 +394,7 @@ func (e *Eraser) keepUsage(ctx context.Context, websiteID string) error {
 			Settings:   append(clickhouse.InsertTokenSettings("erasure of "+websiteID), ch.SettingInt("max_insert_threads", 1)),
 		})
 	}); err != nil {
-		return fmt.Errorf("keeping the usage of website %s: %w", websiteID, err)
+		return fmt.Errorf("storing the usage of website %s: %w", websiteID, err)
 	}
 	return nil
 }

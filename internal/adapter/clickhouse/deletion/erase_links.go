@@ -62,7 +62,7 @@ func (e *Eraser) clicked(ctx context.Context, stones []tombstone.Tombstone) ([]t
 			return nil
 		}
 		if err := e.Read(ctx, t.Name, q); err != nil {
-			return nil, fmt.Errorf("looking for clicks of %d links in %s: %w", len(stones), t.Name, err)
+			return nil, fmt.Errorf("finding clicks of %d links in %s: %w", len(stones), t.Name, err)
 		}
 	}
 	slices.Sort(found)

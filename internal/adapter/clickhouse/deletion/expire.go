@@ -69,7 +69,7 @@ func (e *Expirer) Clock(ctx context.Context) (now time.Time, err error) {
 			Body: "SELECT toUnixTimestamp64Milli(now64(3)) AS now", Result: proto.Results{{Name: "now", Data: &millis}},
 		})
 	}); err != nil {
-		return now, fmt.Errorf("asking ClickHouse for the time: %w", err)
+		return now, fmt.Errorf("reading ClickHouse's clock: %w", err)
 	}
 	at, err := clickhouse.Single(&millis)
 	return time.UnixMilli(at).UTC(), err
@@ -93,7 +93,7 @@ func (e *Expirer) Expire(ctx context.Context, limits []retention.Limit) (map[str
 	for i, t := range tables {
 		found, n, err := e.find(ctx, t, days[i], limits)
 		if err != nil {
-			return nil, fmt.Errorf("looking for what %s need not keep: %w", t.Name, err)
+			return nil, fmt.Errorf("finding expired rows of %s: %w", t.Name, err)
 		}
 		if n > 0 {
 			rows[t.Name] = n

@@ -58,12 +58,12 @@ const compactEvery = 7
 func (e *Expirer) Compact(ctx context.Context, day time.Time) error {
 	masked, err := e.masked(ctx, day)
 	if err != nil {
-		return fmt.Errorf("looking for partitions with deleted rows: %w", err)
+		return fmt.Errorf("finding partitions with deleted rows: %w", err)
 	}
 	for _, at := range masked {
 		if err := e.alter(ctx, "ALTER TABLE "+at.table+" APPLY DELETED MASK IN PARTITION ID '"+
 			clickhouse.Quote.Replace(at.partition)+"'"); err != nil {
-			return fmt.Errorf("writing partition %s of %s without what was deleted: %w", at.partition, at.table, err)
+			return fmt.Errorf("removing deleted rows from partition %s of %s: %w", at.partition, at.table, err)
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func (e *Expirer) dirty(ctx context.Context, limits []retention.Limit) (all []le
 		if err := e.days(ctx, table, limits, func(t ledger.Touched) {
 			all = append(all, ledger.Listed{Touched: t, Reason: ledger.ReasonExpired})
 		}); err != nil {
-			return nil, fmt.Errorf("reading the days of %s that are not kept: %w", table, err)
+			return nil, fmt.Errorf("reading the expired days of %s: %w", table, err)
 		}
 	}
 	return all, nil
@@ -66,7 +66,7 @@ func (e *Expirer) exclude(ctx context.Context, limits []retention.Limit) error {
 		{Name: "to_date", Data: to},
 		{Name: "reason", Data: reasons},
 	}); err != nil {
-		return fmt.Errorf("writing down what %d websites do not keep: %w", len(limits), err)
+		return fmt.Errorf("recording the expired days of %d websites: %w", len(limits), err)
 	}
 	return nil
 }

@@ -161,7 +161,7 @@ func (i *Inserter) send(ctx context.Context, b *block, f func(*clickhouse.Client
 func ours(b sink.Block) (*block, error) {
 	own, ok := b.(*block)
 	if !ok {
-		return nil, fmt.Errorf("a block of type %T is not one of ours", b)
+		return nil, fmt.Errorf("unknown block type %T", b)
 	}
 	return own, nil
 }

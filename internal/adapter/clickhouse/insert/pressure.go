@@ -41,7 +41,7 @@ func (i *Inserter) InsertTokenMemory(ctx context.Context) (least ledger.InsertTo
 		least, err = schema.InsertTokenMemory(ctx, c)
 		return err
 	}); err != nil {
-		return ledger.InsertTokenMemory{}, fmt.Errorf("reading how many tokens are remembered: %w", err)
+		return ledger.InsertTokenMemory{}, fmt.Errorf("reading the number of remembered tokens: %w", err)
 	}
 	return least, nil
 }

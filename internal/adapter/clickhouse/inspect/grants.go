@@ -47,7 +47,7 @@ func LackingGrants(ctx context.Context, cfg config.ClickHouse) (lacking []string
 			Body:   "CHECK GRANT " + what,
 			Result: proto.Results{{Name: "result", Data: &granted}},
 		}); err != nil {
-			return nil, fmt.Errorf("asking for the right to %s: %w", what, err)
+			return nil, fmt.Errorf("checking the grant %s: %w", what, err)
 		}
 		if granted.Rows() == 1 && granted.Row(0) == 0 {
 			lacking = append(lacking, what)

@@ -76,7 +76,7 @@ func (h *Health) look(ctx context.Context) {
 		h.last.Store(nil)
 	}
 	if err != nil && !h.quiet {
-		h.log.LogAttrs(ctx, slog.LevelWarn, "asking ClickHouse how it does failed", slog.Any("error", err))
+		h.log.LogAttrs(ctx, slog.LevelWarn, "ClickHouse health check failed", slog.Any("error", err))
 	}
 	h.quiet = err != nil
 }

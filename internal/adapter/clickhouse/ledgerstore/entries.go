@@ -148,7 +148,7 @@ func (s *Store) SetMarks(ctx context.Context, marks []ledger.Mark) error {
 		{Name: "epoch", Data: epochs},
 		{Name: "mark", Data: offsets},
 	}); err != nil {
-		return fmt.Errorf("keeping marks: %w", err)
+		return fmt.Errorf("storing marks: %w", err)
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (s *Store) StoredTo(ctx context.Context, topicID [16]byte, partition int32)
 		Result: proto.Results{{Name: "next", Data: &to}},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("reading how far partition %d was stored: %w", partition, err)
+		return 0, fmt.Errorf("reading the last stored offset of partition %d: %w", partition, err)
 	}
 	return clickhouse.Single(&to)
 }
@@ -206,7 +206,7 @@ func (s *Store) TouchedSince(ctx context.Context, topicID [16]byte, millis int64
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading which days were touched since %s: %w",
+		return nil, fmt.Errorf("reading the days changed since %s: %w",
 			time.UnixMilli(millis).UTC().Format(time.RFC3339), err)
 	}
 	return days, nil

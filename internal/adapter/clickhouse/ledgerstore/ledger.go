@@ -86,7 +86,7 @@ func (l *Ledger) Reached(
 		Result:     proto.Results{{Name: "reached", Data: &reached}},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("reading how far the ledger of partition %d reaches: %w", partition, err)
+		return 0, fmt.Errorf("reading the end of the ledger of partition %d: %w", partition, err)
 	}
 	return clickhouse.Single(&reached)
 }

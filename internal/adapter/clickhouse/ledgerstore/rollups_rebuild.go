@@ -28,7 +28,7 @@ func (s *Store) Rebuilding(ctx context.Context) (bool, error) {
 		})
 	})
 	if err != nil {
-		return false, fmt.Errorf("looking for other rebuilds: %w", err)
+		return false, fmt.Errorf("finding other rebuilds: %w", err)
 	}
 	return n.Rows() == 1 && n[0] > 0, nil
 }

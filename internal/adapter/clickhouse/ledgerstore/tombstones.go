@@ -25,7 +25,7 @@ func (l *Ledger) Tombstones(
 		Body:   "SELECT concat(toString(count()), ' ', toString(max(created_at))) AS state FROM tombstones",
 		Result: proto.Results{{Name: "state", Data: &states}},
 	}); err != nil {
-		return nil, "", false, fmt.Errorf("asking for new tombstones: %w", err)
+		return nil, "", false, fmt.Errorf("requesting new tombstones: %w", err)
 	}
 	if states.Rows() != 1 {
 		return nil, "", false, clickhouse.ErrOneRow

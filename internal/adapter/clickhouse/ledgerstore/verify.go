@@ -101,7 +101,7 @@ func (s *Store) Known(ctx context.Context, table string, keys []verify.Key) ([]v
 		}
 		found, err := s.known(ctx, table, rest, key)
 		if err != nil {
-			return nil, fmt.Errorf("looking up %d events: %w", len(rest), err)
+			return nil, fmt.Errorf("reading %d events: %w", len(rest), err)
 		}
 		var next []verify.Key
 		for _, k := range rest {
@@ -184,7 +184,7 @@ WHERE multiIf(
 			{Name: "of_to", Data: &to},
 		},
 	}, do); err != nil {
-		return fmt.Errorf("looking for rows that no record accounts for: %w", err)
+		return fmt.Errorf("finding rows without a record: %w", err)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (r *Runner) attend(ctx context.Context, addr string, packets *atomic.Int64,
 			return
 		}
 		clickhouse.AddressFailed(addr)
-		end(fmt.Errorf("%w: %s is silent", clickhouse.ErrHangs, addr))
+		end(fmt.Errorf("%w: %s", clickhouse.ErrHangs, addr))
 		return
 	}
 }

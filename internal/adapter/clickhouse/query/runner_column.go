@@ -22,7 +22,7 @@ func newCollector(columns []analytics.Column) *collector {
 	return &collector{columns: columns, table: &analytics.Table{}}
 }
 
-var errColumns = errors.New("the result's columns are not those of the catalogue")
+var errColumns = errors.New("the columns of the result differ from the catalogue")
 
 // add copies one block. The block's memory is used again for the next one.
 func (c *collector) add(block proto.Results) error {

@@ -161,7 +161,7 @@ func versionSQL(subject analytics.Subject, tables []string) (string, error) {
 	asked := slices.Clone(alwaysParts)
 	for _, b := range basesOf(tables) {
 		if parts[b] == (part{}) {
-			return "", fmt.Errorf("nothing tells when %s changes", b)
+			return "", fmt.Errorf("no version is defined for %s", b)
 		}
 		asked = append(asked, parts[b])
 	}

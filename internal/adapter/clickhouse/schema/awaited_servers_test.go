@@ -36,7 +36,7 @@ func TestASinkWaitsOutAServerThatIsGoingDown(t *testing.T) {
 			if r.Met() != len(going) {
 				t.Errorf("%d of %d exceptions were met; the test shows nothing", r.Met(), len(going))
 			}
-			if !log.Contains("waiting for a server") {
+			if !log.Contains("server unavailable, waiting") {
 				t.Error("nothing tells of the wait")
 			}
 		})

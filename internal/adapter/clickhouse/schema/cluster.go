@@ -71,7 +71,7 @@ func onEveryReplica(statement, cluster string) (string, error) {
 	case strings.HasPrefix(statement, "INSERT INTO "):
 		return statement, nil
 	case m == nil:
-		return "", fmt.Errorf("%w: no statement for a cluster is known for %q", ErrSchema, statement)
+		return "", fmt.Errorf("%w: no cluster statement exists for %q", ErrSchema, statement)
 	case m[1] != "CREATE TABLE IF NOT EXISTS":
 		return m[0] + onCluster(cluster) + statement[len(m[0]):], nil
 	}

@@ -39,7 +39,7 @@ func exactAt(ctx context.Context, cfg config.ClickHouse, addr string, toAsk int)
 	}
 	defer c.Close()
 	if info := c.ServerInfo(); info.Major < leastMajor || info.Major == leastMajor && info.Minor < leastMinor {
-		return inexact("the server is version %d.%d, and %d.%d is the first that will do; upgrade it",
+		return inexact("the server has version %d.%d; upgrade it to %d.%d or later",
 			info.Major, info.Minor, leastMajor, leastMinor)
 	}
 	if err := checkSettings(ctx, c, cfg.User); err != nil {
@@ -90,7 +90,7 @@ func checkSettings(ctx context.Context, c *clickhouse.Client, user string) error
 			return inexact("user %s may not set %s to %q (%v); allow it in the user's profile", user, s.Key, s.Value, err)
 		}
 		if err != nil {
-			return fmt.Errorf("asking whether user %s may set %s: %w", user, s.Key, err)
+			return fmt.Errorf("checking whether user %s may set %s: %w", user, s.Key, err)
 		}
 		if err := settingIs(s, got[0], user); err != nil {
 			return err
@@ -101,7 +101,7 @@ func checkSettings(ctx context.Context, c *clickhouse.Client, user string) error
 
 func settingIs(s ch.Setting, got, user string) error {
 	if got = asNumber(got); got != s.Value {
-		return inexact("%s stays %s for user %s although %s was asked for; allow it in the user's profile",
+		return inexact("%s stays %s for user %s after a query set it to %s; allow it in the user's profile",
 			s.Key, got, user, s.Value)
 	}
 	return nil
@@ -123,7 +123,7 @@ func checkViews(tables map[string]stored) error {
 		v := &Views[i]
 		switch have, ok := tables[v.Name]; {
 		case !ok:
-			return inexact("view %s is missing, so %s would stay behind; run \"millrace migrate\"", v.Name, v.To)
+			return inexact("view %s is missing, so %s would lack rows; run \"millrace migrate\"", v.Name, v.To)
 		case have.target != v.To:
 			return inexact("view %s writes to %s, not to %s; drop it and run \"millrace migrate\"", v.Name, have.target, v.To)
 		case !slices.Contains(tables[v.From].views, v.Name):
@@ -187,7 +187,7 @@ func (t stored) check(name, why string) error {
 	for _, n := range t.needs() {
 		if have := t.number(n.name); have < n.least {
 			return inexact(
-				"%s of table %s%s is %d and must be at least %d, or %s; run \"ALTER TABLE %s MODIFY SETTING %s = %d\"",
+				"%s of table %s%s is %d; it must be at least %d, or %s; run \"ALTER TABLE %s MODIFY SETTING %s = %d\"",
 				n.name, name, why, have, n.least, n.orElse, name, n.name, n.advised)
 		}
 	}
@@ -201,7 +201,7 @@ type need struct {
 }
 
 func (t stored) needs() []need {
-	const doubled, lost = "a retry stores its rows twice", "a power cut loses what was acknowledged"
+	const doubled, lost = "a retry stores its rows twice", "a power cut loses acknowledged rows"
 	if t.replicated() {
 		return []need{
 			{replicatedWindow, leastWindow, 300_000, doubled},
@@ -232,7 +232,7 @@ func checkCluster(ctx context.Context, c *clickhouse.Client, cfg config.ClickHou
 	}
 	if shards[0] != "1" {
 		return inexact(
-			"cluster %s has %s shards and must have one, because a retry may reach another shard, which does not know its token",
+			"cluster %s has %s shards; it must have one, because a retry may reach another shard, which does not know its token",
 			cfg.Cluster, shards[0])
 	}
 	return nil

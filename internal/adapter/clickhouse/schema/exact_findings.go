@@ -57,7 +57,7 @@ func named(cfg config.ClickHouse, addr string, err error) error {
 	case errors.Is(err, ErrInexact):
 		return fmt.Errorf("%s: %w", addr, err)
 	}
-	return fmt.Errorf("asking ClickHouse at %s: %w", addr, err)
+	return fmt.Errorf("querying ClickHouse at %s: %w", addr, err)
 }
 
 // Err is nil where everything is in force at those that answer; else what is not, or why

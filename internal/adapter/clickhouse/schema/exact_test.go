@@ -33,7 +33,7 @@ func TestWhatExactlyOnceNeedsIsCheckedAtTheStart(t *testing.T) {
 		{"the least window", "ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 10000", ""},
 		{
 			"one less", "ALTER TABLE events MODIFY SETTING non_replicated_deduplication_window = 9999",
-			"is 9999 and must be at least 10000",
+			"is 9999; it must be at least 10000",
 		},
 		{
 			"a rollup remembers nothing", "ALTER TABLE events_1d RESET SETTING non_replicated_deduplication_window",
@@ -49,11 +49,11 @@ func TestWhatExactlyOnceNeedsIsCheckedAtTheStart(t *testing.T) {
 		},
 		{
 			"no fsync of a rollup's folder", "ALTER TABLE events_15m RESET SETTING fsync_part_directory",
-			"a power cut loses what was acknowledged",
+			"a power cut loses acknowledged rows",
 		},
 		{
 			"a view gone", "DROP VIEW events_1d_mv SYNC",
-			`view events_1d_mv is missing, so events_1d would stay behind; run "millrace migrate"`,
+			`view events_1d_mv is missing, so events_1d would lack rows; run "millrace migrate"`,
 		},
 		{
 			"a view with another target",
@@ -144,7 +144,7 @@ func TestSettingsThatAUserMayNotChangeAreNamed(t *testing.T) {
 func TestASettingThatStaysAsItIsIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ got, want string }{
-		{"true", ""}, {"1", ""}, {"false", "insert_deduplicate stays 0 for user u although 1 was asked for"},
+		{"true", ""}, {"1", ""}, {"false", "insert_deduplicate stays 0 for user u after a query set it to 1"},
 	} {
 		checkInexact(t, settingIs(ch.SettingInt("insert_deduplicate", 1), tc.got, "u"), tc.want)
 	}

@@ -21,7 +21,7 @@ import (
 
 // ErrSchema is wrapped by what Check returns when the database is
 // reachable and its schema is not the one this build was made for.
-var ErrSchema = errors.New("ClickHouse schema does not fit this build")
+var ErrSchema = errors.New("the ClickHouse schema does not match this build")
 
 // ErrUnmigrated is an ErrSchema that "millrace migrate" repairs. ErrChanged is one of a database to
 // which another file was applied under the number of a migration: its tables are unknown.
@@ -104,8 +104,8 @@ func migrate(ctx context.Context, cfg config.ClickHouse, files fs.FS) error {
 }
 
 func changed(cfg config.ClickHouse, m migration) error {
-	return fmt.Errorf("%w: migration %s is not the one that was applied to database %s; "+
-		"use the build that created the database, or an empty database", ErrChanged, m.name, cfg.Database)
+	return fmt.Errorf("%w: migration %s differs from the one applied to database %s; use the build that created the "+
+		"database, or an empty database", ErrChanged, m.name, cfg.Database)
 }
 
 // Check reports whether the database of cfg has every migration of this
@@ -126,7 +126,7 @@ func Check(ctx context.Context, cfg config.ClickHouse) error {
 	defer c.Close()
 	have, err := applied(ctx, c)
 	if ch.IsErr(err, proto.ErrUnknownTable) {
-		return fmt.Errorf("%w: database %s was never migrated; run \"millrace migrate\"", ErrUnmigrated, cfg.Database)
+		return fmt.Errorf("%w: database %s has no schema yet; run \"millrace migrate\"", ErrUnmigrated, cfg.Database)
 	}
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func checkDatabase(ctx context.Context, cfg config.ClickHouse) error {
 		Parameters: ch.Parameters(map[string]any{"name": cfg.Database}),
 		Result:     proto.Results{{Name: "n", Data: &n}},
 	}); err != nil {
-		return fmt.Errorf("looking for database %s: %w", cfg.Database, err)
+		return fmt.Errorf("finding database %s: %w", cfg.Database, err)
 	}
 	if n.Rows() == 0 || n.Row(0) == 0 {
 		return fmt.Errorf("%w: database %s is missing; run \"millrace migrate\"", ErrUnmigrated, cfg.Database)
@@ -172,7 +172,7 @@ func checkDatabase(ctx context.Context, cfg config.ClickHouse) error {
 
 func createDatabase(ctx context.Context, cfg config.ClickHouse) error {
 	if cfg.Database == "" {
-		return fmt.Errorf("%w: no database is set (clickhouse.database)", ErrSchema)
+		return fmt.Errorf("%w: clickhouse.database is empty", ErrSchema)
 	}
 	c, err := clickhouse.DialDefault(ctx, cfg)
 	if err != nil {
@@ -282,7 +282,7 @@ func migrations(files fs.FS) ([]migration, error) {
 		number, _, _ := strings.Cut(name, "_")
 		version, err := strconv.ParseUint(number, 10, 32)
 		if err != nil || version != uint64(i+1) {
-			return nil, fmt.Errorf("migration %s: its number should be %04d", file, i+1)
+			return nil, fmt.Errorf("migration %s must have the number %04d", file, i+1)
 		}
 		sum := sha256.Sum256(text)
 		all = append(all, migration{

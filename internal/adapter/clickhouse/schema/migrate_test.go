@@ -108,7 +108,7 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		want  string
 	}{
 		{"no database", "DROP DATABASE {db} SYNC", `is missing; run "millrace migrate"`},
-		{"never migrated", "DROP TABLE schema_migrations SYNC", `was never migrated; run "millrace migrate"`},
+		{"never migrated", "DROP TABLE schema_migrations SYNC", `has no schema yet; run "millrace migrate"`},
 		{"a migration missing", "TRUNCATE TABLE schema_migrations", `lacks migration 0001_initial; run "millrace migrate"`},
 		{
 			"a migration changed", "ALTER TABLE schema_migrations UPDATE checksum = 'x' WHERE 1 SETTINGS mutations_sync = 1",

@@ -37,7 +37,7 @@ func CheckServers(ctx context.Context, cfg config.ClickHouse) error {
 	for _, addr := range cfg.Addr {
 		id, err := whereTo(ctx, cfg, addr)
 		if err != nil {
-			silent = fmt.Errorf("asking which server %s leads to: %w", addr, err)
+			silent = fmt.Errorf("reading which server %s leads to: %w", addr, err)
 			continue
 		}
 		all = append(all, id)

@@ -37,7 +37,7 @@ func TestServersThatShareNothingAreRejected(t *testing.T) {
 	checkInexact(t, Migrate(t.Context(), cfg), want)
 	cfg.Addr[1] = "127.0.0.1:1"
 	if err := CheckServers(t.Context(), cfg); err == nil || errors.Is(err, ErrInexact) ||
-		!strings.Contains(err.Error(), "asking which server 127.0.0.1:1 leads to") {
+		!strings.Contains(err.Error(), "reading which server 127.0.0.1:1 leads to") {
 		t.Errorf("with an address that does not answer: %v", err)
 	}
 }

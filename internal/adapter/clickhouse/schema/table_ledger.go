@@ -26,7 +26,7 @@ var IngestLedger = Table{
 		{
 			Name: "kind",
 			Type: "LowCardinality(String)",
-			Doc:  "range, or gap when the records were gone before they were stored.",
+			Doc:  "range, or gap when the records were deleted from the topic before they were stored.",
 		},
 		{Name: "stored", Type: "Int64", Codec: "ZSTD(1)", Doc: "Records that became rows."},
 		{Name: "duplicates", Type: "Int64", Codec: "ZSTD(1)", Doc: "Records dropped as duplicates."},

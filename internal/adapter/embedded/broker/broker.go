@@ -58,7 +58,7 @@ func Start(ctx context.Context, cfg Config) (*Broker, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of the embedded Kafka broker: %w", err)
+		return nil, fmt.Errorf("creating the folder of the embedded Kafka broker: %w", err)
 	}
 	var lc net.ListenConfig
 	cluster, err := kfake.NewCluster(

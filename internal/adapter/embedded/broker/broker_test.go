@@ -201,7 +201,7 @@ func TestAStartThatCannotWorkSaysWhy(t *testing.T) {
 		{"a port in use", taken.Addr().String(), taken.Addr().String() +
 			" is in use by another program; stop it or set MILLRACE_EMBEDDED_KAFKA_LISTEN to another address"},
 		{"an address that others reach", "0.0.0.0:9092", "no passwords"},
-		{"no address", "9092", `MILLRACE_EMBEDDED_KAFKA_LISTEN: "9092" is not host:port`},
+		{"no address", "9092", `MILLRACE_EMBEDDED_KAFKA_LISTEN: "9092" must be host:port`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

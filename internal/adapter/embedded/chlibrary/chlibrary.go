@@ -47,7 +47,7 @@ var ErrMissing = errors.New("the ClickHouse library is not installed")
 func Package(goos, goarch string) (string, error) {
 	name, ok := packages[goos+"/"+goarch]
 	if !ok {
-		return "", fmt.Errorf("there is no embedded ClickHouse for %s/%s, only for linux and darwin on amd64 and arm64; "+
+		return "", fmt.Errorf("no embedded ClickHouse exists for %s/%s, only for linux and darwin on amd64 and arm64; "+
 			"install ClickHouse and set MILLRACE_CLICKHOUSE_ADDR", goos, goarch)
 	}
 	return name, nil
@@ -78,7 +78,7 @@ func fromSetting(setting string) (string, error) {
 	}
 	path, err := in(setting)
 	if err != nil {
-		return "", fmt.Errorf("MILLRACE_EMBEDDED_CLICKHOUSE_LIBRARY: %s holds no ClickHouse library of version %s",
+		return "", fmt.Errorf("MILLRACE_EMBEDDED_CLICKHOUSE_LIBRARY: %s contains no ClickHouse library of version %s",
 			setting, Version)
 	}
 	return path, nil

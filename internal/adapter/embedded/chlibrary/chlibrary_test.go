@@ -139,7 +139,8 @@ func TestInstallLeavesALibraryThatIsThere(t *testing.T) { //nolint:paralleltest 
 func TestInstallWithoutNPMSaysWhatToDo(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := Install(t.Context(), filepath.Join(t.TempDir(), "x"), nil)
-	if err == nil || !strings.HasPrefix(err.Error(), "npm is needed to fetch the embedded ClickHouse and is not on PATH") {
+	if err == nil || !strings.HasPrefix(err.Error(), "fetching the embedded ClickHouse requires npm, which is not on "+
+		"PATH") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -156,7 +157,8 @@ func TestFindTakesNoOtherVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := fmt.Sprintf("MILLRACE_EMBEDDED_CLICKHOUSE_LIBRARY: %s holds no ClickHouse library of version %s", dir, Version)
+	want := fmt.Sprintf("MILLRACE_EMBEDDED_CLICKHOUSE_LIBRARY: %s contains no ClickHouse library of version %s",
+		dir, Version)
 	if _, err := Find(dir); err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
@@ -178,7 +180,7 @@ func TestPlatforms(t *testing.T) {
 		}
 	}
 	if _, err := Package("windows", "amd64"); err == nil ||
-		!strings.Contains(err.Error(), "no embedded ClickHouse for windows/amd64") {
+		!strings.Contains(err.Error(), "no embedded ClickHouse exists for windows/amd64") {
 		t.Errorf("Package(windows) = %v", err)
 	}
 }

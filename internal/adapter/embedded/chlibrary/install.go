@@ -46,16 +46,18 @@ func Install(ctx context.Context, dir string, notify func(line string)) (string,
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return "", errors.New("npm is needed to fetch the embedded ClickHouse and is not on PATH; install Node.js, or set " +
+		return "", errors.New("fetching the embedded ClickHouse requires npm, which is not on PATH; install Node.js, or set " +
+			"" +
+			"" +
 			"MILLRACE_CLICKHOUSE_ADDR to a server of your own")
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // a cache that others may read
-		return "", fmt.Errorf("making the cache folder: %w", err)
+		return "", fmt.Errorf("creating the cache folder: %w", err)
 	}
 	sweep(dir)
 	staging, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+partInfix)
 	if err != nil {
-		return "", fmt.Errorf("making the cache folder: %w", err)
+		return "", fmt.Errorf("creating the cache folder: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(staging) }() // nothing is left of it after a success
 	if err := os.CopyFS(staging, sub()); err != nil {
@@ -109,7 +111,7 @@ func replace(staging, dir string) error {
 		if _, there := in(dir); there == nil {
 			return nil
 		}
-		return fmt.Errorf("putting the ClickHouse library in its place: %w", err)
+		return fmt.Errorf("installing the ClickHouse library: %w", err)
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the folder of the embedded ClickHouse: %w", err)
+		return nil, fmt.Errorf("creating the folder of the embedded ClickHouse: %w", err)
 	}
 	cfg.Notify("starting ClickHouse (" + s.engine.String() + ")")
 	child, err := s.start(ctx)
@@ -208,7 +208,7 @@ func (s *Server) waitReady(ctx context.Context, c *child) error {
 			return fmt.Errorf("the embedded ClickHouse could not start: %s", c.lastWords())
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("the embedded ClickHouse does not answer on %s after %s: %w", s.addr, startWait, err)
+				return fmt.Errorf("the embedded ClickHouse does not respond on %s after %s: %w", s.addr, startWait, err)
 			}
 			return fmt.Errorf("starting the embedded ClickHouse: %w", ctx.Err())
 		case <-time.After(pingEvery):
@@ -237,7 +237,7 @@ func (s *Server) supervise(ctx context.Context, c *child) {
 		reason := c.lastWords()
 		_, log := epitaph(c.log.written())
 		s.note(reason, log)
-		s.cfg.Log.LogAttrs(ctx, slog.LevelError, DiedMessage+"; starting it again",
+		s.cfg.Log.LogAttrs(ctx, slog.LevelError, DiedMessage+", restarting it",
 			slog.String("reason", reason), slog.String("log", log), slog.Int("deaths", soon))
 		if !pause(ctx, min(backOff(soon), longestPause)) {
 			return
@@ -267,15 +267,15 @@ func (s *Server) again(ctx context.Context) *child {
 		c, err := s.start(ctx)
 		switch {
 		case err == nil:
-			s.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "embedded ClickHouse serves again")
+			s.cfg.Log.LogAttrs(ctx, slog.LevelWarn, "embedded ClickHouse restarted")
 			return c
 		case ctx.Err() != nil:
 			return nil
 		case failures == maxFailures:
-			s.failed <- fmt.Errorf("the embedded ClickHouse died and could not be started again %d times: %w", failures, err)
+			s.failed <- fmt.Errorf("the embedded ClickHouse died, and %d restarts failed: %w", failures, err)
 			return nil
 		}
-		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "embedded ClickHouse could not be started again; trying once more",
+		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "embedded ClickHouse restart failed, retrying",
 			slog.Any("error", err), slog.Int("failures", failures))
 		if !pause(ctx, backOff(failures+1)) {
 			return nil

@@ -28,7 +28,7 @@ const (
 	maxHelloField = 4 << 10
 )
 
-var errNoHello = errors.New("not a Hello of the native protocol")
+var errNoHello = errors.New("not a Hello packet of the native protocol")
 
 // hello is who a client says it is, and for which database it comes.
 type hello struct {
@@ -143,7 +143,7 @@ func (g *greeter) ask(h hello) (*proto.Exception, error) {
 	}
 	code, err := strconv.ParseInt(res.Header.Get("X-ClickHouse-Exception-Code"), 10, 32)
 	if err != nil {
-		return nil, fmt.Errorf("ClickHouse answered %s", res.Status)
+		return nil, fmt.Errorf("ClickHouse returned %s", res.Status)
 	}
 	if slices.Contains(busy, proto.Error(code)) {
 		return nil, nil //nolint:nilnil // nil means let in

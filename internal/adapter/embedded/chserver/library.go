@@ -50,7 +50,7 @@ func serveLibrary(path string, args []string) error {
 	}
 	symbol, err := purego.Dlsym(handle, "chdb_query_cmdline")
 	if err != nil {
-		return fmt.Errorf("looking into %s: %w", path, err)
+		return fmt.Errorf("reading %s: %w", path, err)
 	}
 	var query func(argc int32, argv **byte) unsafe.Pointer
 	purego.RegisterFunc(&query, symbol)

@@ -7,7 +7,7 @@ import (
 )
 
 // errSaid is the error of a server that has written itself why it ended.
-var errSaid = errors.New("the server ended")
+var errSaid = errors.New("the server exited")
 
 // RunIfChild serves and ends the process when this program was started as the
 // child of Start; else it returns at once. Call it first in main and TestMain.

@@ -52,7 +52,7 @@ func (in input) close() error { return errors.Join(in.near.Close(), in.far.Close
 
 func openPipe() (in input, err error) {
 	if in.far, in.near, err = os.Pipe(); err != nil {
-		return in, fmt.Errorf("making a pipe: %w", err)
+		return in, fmt.Errorf("creating a pipe: %w", err)
 	}
 	return in, nil
 }
@@ -69,7 +69,7 @@ func (s *Server) takeShelter(ctx context.Context) (input, shelter, error) {
 			if err == nil {
 				return in, terminal, nil
 			}
-			s.cfg.Log.LogAttrs(ctx, slog.LevelDebug, "no terminal for the embedded ClickHouse; it stands behind a relay",
+			s.cfg.Log.LogAttrs(ctx, slog.LevelDebug, "no terminal for the embedded ClickHouse, using a relay process",
 				slog.Any("reason", err))
 		}
 	}

@@ -36,7 +36,7 @@ func openTerminal() (in input, err error) {
 	}
 	number, err := unix.IoctlGetUint32(near, unix.TIOCGPTN)
 	if err != nil {
-		return in, fmt.Errorf("asking for the number of a pseudo-terminal: %w", err)
+		return in, fmt.Errorf("reading the number of a pseudo-terminal: %w", err)
 	}
 	path := fmt.Sprintf("/dev/pts/%d", number)
 	far, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)

@@ -30,7 +30,7 @@ const poll = 50 * time.Millisecond
 func Resolve(ctx context.Context, addr, setting string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return "", fmt.Errorf("%s: %q is not host:port", setting, addr)
+		return "", fmt.Errorf("%s: %q must be host:port", setting, addr)
 	}
 	if host == "localhost" {
 		host = "127.0.0.1"
@@ -38,11 +38,11 @@ func Resolve(ctx context.Context, addr, setting string) (string, error) {
 	ip := net.ParseIP(host)
 	if ip == nil || !ip.IsLoopback() {
 		return "", fmt.Errorf(
-			"%s: %q is rejected; the embedded servers have no passwords and listen on loopback only, such as 127.0.0.1:%s",
+			"%s: %q must be a loopback address such as 127.0.0.1:%s, because the embedded servers have no passwords",
 			setting, addr, port)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return "", fmt.Errorf("%s: %q is not a port between 0 and 65535", setting, port)
+		return "", fmt.Errorf("%s: %q must be a port from 0 to 65535", setting, port)
 	} else if n != 0 {
 		return net.JoinHostPort(host, port), nil
 	}

@@ -24,8 +24,7 @@ import (
 )
 
 // Apart is what is said of a process that is one of several and has no Redis.
-const Apart = "redis.url is empty: each process limits by itself, so that all of them together admit more than the " +
-	"limits"
+const Apart = "redis.url is empty: each process counts alone, so several processes together admit more than the limits"
 
 // overtime is how much longer a lease is than the longest request. An export whose response has
 // begun takes longer still: from then on other processes do not count it. A lease of its length
@@ -71,7 +70,7 @@ func Open(
 			case apart:
 				t.Log.LogAttrs(ctx, slog.LevelWarn, Apart)
 			case !s.Limits.Enabled:
-				t.Log.LogAttrs(ctx, slog.LevelWarn, "limits.enabled is false: nobody is limited")
+				t.Log.LogAttrs(ctx, slog.LevelWarn, "limits.enabled is false, rate limits are off")
 			}
 			return nil
 		},

@@ -71,7 +71,7 @@ func (r *Reader) Open(from *Range, rec *Held) error {
 
 // unreadable is the error of a batch that could be read when it came, and cannot any more.
 func unreadable(rec *Held, err error) error {
-	return fmt.Errorf("%w: again, at offset %d: %w", ErrUnreadable, rec.Offset, err)
+	return fmt.Errorf("%w: repeatedly, at offset %d: %w", ErrUnreadable, rec.Offset, err)
 }
 
 // Value returns the value of a record, whose batch is open, until another one is.

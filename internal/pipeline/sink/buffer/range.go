@@ -81,7 +81,7 @@ func (r *Range) Original(from *Reader, offset int64) (Original, error) {
 		return cmp.Compare(h.Offset, offset)
 	})
 	if !ok {
-		return Original{}, fmt.Errorf("no record at %d is in hand", offset)
+		return Original{}, fmt.Errorf("the range has no record at %d", offset)
 	}
 	if err := from.Open(r, &r.Records[i]); err != nil {
 		return Original{}, err

@@ -103,8 +103,8 @@ func (m *Memory) noteBroken(ctx context.Context, err error) {
 	m.mu.Unlock()
 	if !said {
 		m.deps.Log.LogAttrs(ctx, slog.LevelError,
-			"the flags of an organization cannot be evaluated; what is held of them answers on",
-			slog.Duration("for", m.cfg.Stale), slog.Any("error", err))
+			"flags of an organization are invalid, serving stale entries",
+			slog.Duration("max_age", m.cfg.Stale), slog.Any("error", err))
 	}
 }
 

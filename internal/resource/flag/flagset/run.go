@@ -115,10 +115,10 @@ func (m *Memory) note(ctx context.Context, err error) {
 		m.metrics.failures.Inc()
 		if !was {
 			m.deps.Log.LogAttrs(ctx, slog.LevelWarn,
-				"changes of flags cannot be looked for; those that are held answer on",
-				slog.Duration("for", m.cfg.Stale), slog.Any("error", err))
+				"flag cache not refreshed, serving stale entries",
+				slog.Duration("max_age", m.cfg.Stale), slog.Any("error", err))
 		}
 	case was:
-		m.deps.Log.LogAttrs(ctx, slog.LevelInfo, "changes of flags are looked for again")
+		m.deps.Log.LogAttrs(ctx, slog.LevelInfo, "flag cache refreshed again")
 	}
 }

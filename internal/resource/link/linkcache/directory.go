@@ -77,7 +77,7 @@ func (c *Cache) followDirectory(ctx context.Context) {
 			c.metrics.failures.Inc()
 			if !failed {
 				c.deps.Log.LogAttrs(ctx, slog.LevelWarn,
-					"domains and blocks of short links cannot be read; those known answer for a day",
+					"domains and blocks of short links not refreshed, serving stale entries",
 					slog.Any("error", err))
 			}
 			pause(ctx, retryPause)

@@ -144,7 +144,7 @@ func (c *Cache) fill(ctx context.Context, first bool) error {
 	}
 	c.cursor = cursor
 	c.metrics.fills.Observe(time.Since(began).Seconds())
-	c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "short links are held", slog.Int64("links", c.held.Load()),
+	c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "link cache filled", slog.Int64("links", c.held.Load()),
 		slog.Duration("took", time.Since(began)))
 	return nil
 }
@@ -195,9 +195,9 @@ func (c *Cache) note(ctx context.Context, err error) {
 		c.metrics.failures.Inc()
 		if !was {
 			c.deps.Log.LogAttrs(ctx, slog.LevelWarn,
-				"changes of short links cannot be looked for; those that are held answer for a day", slog.Any("error", err))
+				"link cache not refreshed, serving stale entries", slog.Any("error", err))
 		}
 	case was:
-		c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "changes of short links are looked for again")
+		c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "link cache refreshed again")
 	}
 }
