@@ -75,7 +75,7 @@ func TestARejectionIsToldWithoutTheValues(t *testing.T) {
 func TestAnAccountThatIsNotThereIsNamed(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string]string{
-		"token":                "/nowhere",
+		"token":                   "/nowhere",
 		"contains no certificate": folder(t, map[string]string{"token": "x", "namespace": "x", "ca.crt": "x"}),
 	} {
 		if _, err := ReadAccount(DefaultAPI, dir); err == nil || !strings.Contains(err.Error(), name) {
