@@ -17,9 +17,8 @@ import (
 
 // ErrChanged says that another file was applied to the store under the number of a migration of
 // this program. Its tables are unknown then, and no migration repairs it.
-var ErrChanged = errors.New("not the migration that was applied; use the build that created the database, or an empty " +
-	"" +
-	"database")
+var ErrChanged = errors.New("not the migration that was applied; " +
+	"use the build that created the database, or an empty database")
 
 // sumColumn is the column of goose's table of versions that holds the SHA-256 of each file,
 // hexadecimal. It is added, and filled, after the migrations: a process that dies in between leaves

@@ -50,7 +50,8 @@ func TestATopicThatCannotBeListedDoesNotGrow(t *testing.T) {
 func TestATopicOnlyGrows(t *testing.T) {
 	t.Parallel()
 	w := settled(t)
-	if _, err := grow(t, w, 1, false); err == nil || !strings.Contains(err.Error(), "the new number must be larger") || len(w.calls) != 0 {
+	if _, err := grow(t, w, 1, false); err == nil || !strings.Contains(err.Error(), "the new number must be larger") ||
+		len(w.calls) != 0 {
 		t.Errorf("%v, calls %q", err, w.calls)
 	}
 }

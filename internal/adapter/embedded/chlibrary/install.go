@@ -46,10 +46,8 @@ func Install(ctx context.Context, dir string, notify func(line string)) (string,
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return "", errors.New("fetching the embedded ClickHouse requires npm, which is not on PATH; install Node.js, or set " +
-			"" +
-			"" +
-			"MILLRACE_CLICKHOUSE_ADDR to a server of your own")
+		return "", errors.New("fetching the embedded ClickHouse requires npm, which is not on PATH; " +
+			"install Node.js, or set MILLRACE_CLICKHOUSE_ADDR to a server of your own")
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { //nolint:gosec // a cache that others may read
 		return "", fmt.Errorf("creating the cache folder: %w", err)

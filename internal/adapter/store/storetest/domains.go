@@ -134,7 +134,8 @@ var domainTests = map[string]func(*testing.T, *Fixture){
 			f.claimDomain(o.ID, fmt.Sprintf("go%d.example.com", i), false, false)
 		}
 		_, err := s.CreateDomain(t.Context(), somebody, o.ID, "more.example.com", false, link.DomainFields{})
-		if !errors.Is(err, link.ErrTooMany) || apierr.Of(err).Message != "The organization has reached its limit of 100 domains" {
+		if !errors.Is(err, link.ErrTooMany) ||
+			apierr.Of(err).Message != "The organization has reached its limit of 100 domains" {
 			t.Errorf("one more: %v", err)
 		}
 		if _, err := s.CreateDomain(t.Context(), somebody, o.ID, "go.example.com", false,
