@@ -77,12 +77,12 @@ func TestAReplayDoublesNothingOnceItsDaysAreRebuilt(t *testing.T) {
 func TestAReplayOfATimeBeginsAtItsFirstRecord(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	now := time.Now().Truncate(time.Second)
+	noon := time.Now().UTC().Truncate(24 * time.Hour).Add(-12 * time.Hour) // yesterday's: all records are of one day
 	for i := range 10 {
-		s.Produce(t, sent{ID: fmt.Sprint("e", i), Received: now.Add(time.Duration(i-20) * time.Minute)})
+		s.Produce(t, sent{ID: fmt.Sprint("e", i), Received: noon.Add(time.Duration(i) * time.Minute)})
 	}
 	s.Store(t)
-	s.must(t, "replay --topic events.v1 --dry-run --from "+now.Add(-14*time.Minute).UTC().Format(time.RFC3339),
+	s.must(t, "replay --topic events.v1 --dry-run --from "+noon.Add(6*time.Minute).Format(time.RFC3339),
 		`(?m)^0 +10 +6 +4 +0 +1\nnothing`)
 	s.rejected(t, "replay --topic events.v1 --from 5m", `^every partition is already at this offset`)
 }
