@@ -25,7 +25,7 @@ func newDLQ() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "dlq",
-		Short: "List, replay and park dead letters: records that could not be stored",
+		Short: "List, replay or set aside dead letters: records that could not be stored",
 		Long: `The sink writes a record that it cannot store to a dead-letter topic, which is named
 after the record's topic with the suffix ` + deadletter.Suffix + `. A letter holds the whole record and
 the reason, and is kept for 30 days. A ClickHouse server that is unavailable, slow or

@@ -32,7 +32,7 @@ func newReplay() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "Set sinks back to store records of a topic again, with the sinks stopped",
+		Short: "Move stopped sinks back, so that they store records of a topic again",
 		Long: `Sets the committed offsets of a topic's consumer group, from which the sinks continue when
 they are started. Stop the sinks of that topic first; edges and query hosts may keep
 running.

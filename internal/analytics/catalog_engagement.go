@@ -71,7 +71,7 @@ var (
 		Expr: "e.path",
 	}
 	pageSessions = Column{
-		Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions that reported the page.", Example: "120",
+		Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions with engagement data of the page.", Example: "120",
 		Expr: visitSessions,
 	}
 	pageVisitors = Column{
@@ -123,7 +123,7 @@ var engagementTypes = []Type{
 	{
 		Name: "scroll_depth_distribution", Subjects: Website | Organization,
 		Title: "Scroll depths", Category: "Engagement", Tags: []string{"engagement"}, Visualization: "bar",
-		Description: "Pages of sessions by range of scroll depth, lowest first. Each range includes its start; the last " +
+		Description: "Pages by range of scroll depth, lowest first. A page counts once per session. A range includes its start; the last " +
 			"one also includes its end.",
 		Columns: []Column{
 			{

@@ -76,8 +76,8 @@ func flagConversions() Type {
 			Expr:        "toUInt64(round(sum(weight * converted)))",
 		},
 		Column{
-			Name: "conversion_rate", Type: Number, Label: "Rate", Unit: percent, Description: "Share of these " +
-				"visitors.", Example: "15",
+			Name: "conversion_rate", Type: Number, Label: "Rate", Unit: percent, Description: "Share of the variant's " +
+				"visitors that converted.", Example: "15",
 			Expr: "round(100 * " + convertedShare + ", 2)",
 		},
 		Column{

@@ -147,7 +147,7 @@ func linkSummary() Type {
 		},
 		linkVisitors,
 		Column{
-			Name: "bots", Type: Number, Label: "Bots", Description: "Clicks of programs: crawlers, link previews and " +
+			Name: "bots", Type: Number, Label: "Bots", Description: "Clicks by programs: crawlers, link previews and " +
 				"prefetches.",
 			Example: "9", Expr: "countIf(e.is_bot != 0)",
 		},

@@ -34,7 +34,7 @@ func newProducerMetrics(reg prometheus.Registerer, client string, p *Producer) p
 	}, func() float64 { return float64(p.max) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_kafka_up",
-		Help: "1 while a broker answers. 0 before the first response and after 5 s of failures only.",
+		Help: "1 while a broker answers. 0 before the first response, and when every request of the last 5 s failed.",
 	}, p.reach.up)
 	return producerMetrics{
 		ackSeconds: f.NewHistogram(prometheus.HistogramOpts{

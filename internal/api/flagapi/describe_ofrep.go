@@ -132,8 +132,8 @@ func streamRoute(huma.Registry) *huma.Operation {
 			"rollout. The stream sends a comment every 25 s. A website allows up to 50 open streams from one IP address.",
 		Parameters: []*huma.Param{
 			paramClient.described(true),
-			optional("query", paramSince, "State that the caller has, from eventStreams of a bulk evaluation. If it is "+
-				"outdated, the stream sends an event at once."),
+			optional("query", paramSince, "The caller's last known state, copied from eventStreams of a bulk evaluation. "+
+				"If it is outdated, the stream sends an event at once."),
 			optional("header", headerLastEventID, "Id of the last received event; overrides since."),
 		},
 		Responses: responded(nil),

@@ -155,7 +155,7 @@ var Codes = []Row{
 	},
 	{
 		Code: apierr.DeadlineExceeded, Status: 503, Message: "The request took too long", RetryAfter: time.Second,
-		Meaning: "The request was not complete before the host's deadline.",
+		Meaning: "The request did not arrive, or the host did not finish it, before the deadline.",
 	},
 }
 

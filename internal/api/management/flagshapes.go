@@ -55,7 +55,7 @@ type flagServe struct {
 	Variant  string       `json:"variant,omitempty" maxLength:"128" doc:"Key of the variant to serve."`
 	Rollout  *flagRollout `json:"rollout,omitempty" doc:"Serves a variant to a percentage of users."`
 	Split    []flagShare  `json:"split,omitempty" maxItems:"50" doc:"Divides users among variants; the weights add up to 100."`
-	BucketBy string       `json:"bucketBy,omitempty" maxLength:"256" doc:"Attribute that split draws by: userId, which falls back to email, anonymousId, organizationId, teamId or attr:NAME; userId if absent."`
+	BucketBy string       `json:"bucketBy,omitempty" maxLength:"256" doc:"Attribute whose value selects the variant: userId, anonymousId, organizationId, teamId or attr:NAME. userId falls back to the e-mail address. Default: userId."`
 	Seed     string       `json:"seed,omitempty" maxLength:"256" doc:"Seed of the draw; the flag's key if absent."`
 }
 

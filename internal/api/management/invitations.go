@@ -17,9 +17,9 @@ func (o *Organizations) invitations() []rpc.Operation {
 			Detail: "Mails the invitation, which is valid for seven days. Inviting the same address again replaces the " +
 				"earlier invitation. If the installation sends no e-mail, the response contains the token for the inviter to " +
 				"pass on. Only owners can invite owners. Returns 403 if the caller's e-mail address is not verified and the " +
-				"installation sends e-mail. An address receives three mails at once and one more every 8 hours, whoever invites " +
-				"it. An organization can send 100 and one more every 15 minutes, a user 50 and one more every 30 minutes. More " +
-				"returns 429.",
+				"installation sends e-mail. Mails are limited, and more return 429. An address gets up to " +
+				"three in a burst, then one every 8 hours, from all inviters together. An organization sends up to 100 in a " +
+				"burst, then one every 15 minutes. A user sends up to 50 in a burst, then one every 30 minutes.",
 		}, o.inviteMember),
 		rpc.Op(rpc.Spec{Name: "listInvitations", Summary: "List the open invitations", Class: auth.ManageMembers},
 			o.listInvitations),

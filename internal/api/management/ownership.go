@@ -133,9 +133,9 @@ type deleteInput struct {
 
 type deletionBody struct {
 	Members         int       `json:"members" doc:"Number of members that it had."`
-	Websites        int       `json:"websites" doc:"Number of websites that it had and that were not deleted before."`
-	APIKeys         int       `json:"apiKeys" doc:"Number of API keys that it had and that were neither revoked nor deleted."`
-	Links           int       `json:"links" doc:"Number of short links that it had and that were not deleted before."`
+	Websites        int       `json:"websites" doc:"Number of its websites, without websites that were deleted earlier."`
+	APIKeys         int       `json:"apiKeys" doc:"Number of its API keys, without revoked and deleted keys."`
+	Links           int       `json:"links" doc:"Number of its short links, without links that were deleted earlier."`
 	RestorableUntil *rpc.Time `json:"restorableUntil"`
 }
 

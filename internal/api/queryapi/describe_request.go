@@ -50,7 +50,7 @@ func queryRequest(r huma.Registry) *huma.Schema {
 			Description: "Names of query types, or objects with a name and their own range.",
 		},
 		"preset":      {Type: huma.TypeString, Enum: anys(analytics.PresetNames())},
-		"startDate":   text("YYYY-MM-DD, or a date-time."),
+		"startDate":   text("YYYY-MM-DD, or a date-time such as 2026-03-01T08:00:00Z."),
 		"endDate":     text("YYYY-MM-DD, included, or a date-time, excluded."),
 		"timeZone":    text("IANA time zone; overrides the query parameter timezone."),
 		"timezone":    text("Alias of timeZone; only one of the two can be given."),

@@ -15,7 +15,7 @@ var ErrFenced = errors.New("session is no longer valid")
 
 // ErrTruncated is wrapped by what RebalanceListener.Gone is told when the log was cut below what was
 // read of it, and goes on with other records. To read on would skip those between.
-var ErrTruncated = errors.New("the log was truncated and continues with other records")
+var ErrTruncated = errors.New("the partition was truncated and continues with other records")
 
 // ErrPanicked is wrapped by the error of a record batch at which the code that reads it panics. Whoever
 // reads the batch next would end by it too.

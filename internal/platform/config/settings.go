@@ -202,7 +202,7 @@ type Kafka struct {
 	Replication      int           `koanf:"replication" range:"0..9" help:"Replicas of the topics that millrace creates. 0 means 3, and 1 in standalone mode."`
 	AllowWeakTopics  bool          `koanf:"allow_weak_topics" help:"Run on topics whose settings can lose acknowledged records or count them twice, for development. The daemon then logs a warning; by default it is not ready."`
 	Linger           time.Duration `koanf:"linger" range:"0s..1s" help:"Time that the edge's producer waits for more records before it sends a batch. 0 sends at once."`
-	MaxBufferedBytes int           `koanf:"max_buffered_bytes" range:"4194304..17179869184" help:"Bytes of records that the edge buffers until brokers acknowledge them. The edge answers 503 beyond it."`
+	MaxBufferedBytes int           `koanf:"max_buffered_bytes" range:"4194304..17179869184" help:"Most bytes of records that the edge buffers until brokers acknowledge them. The edge answers 503 beyond this limit."`
 	SASL             KafkaSASL     `koanf:"sasl"`
 	TLS              TLS           `koanf:"tls"`
 }

@@ -47,7 +47,7 @@ func Lost(
 		Result:     proto.Results{{Name: "lost", Data: &lost}},
 	})
 	if err != nil {
-		return false, fmt.Errorf("finding rows with a known token: %w", err)
+		return false, fmt.Errorf("looking for the rows of an insert with a known token: %w", err)
 	}
 	if lost.Rows() != 1 {
 		return false, clickhouse.ErrOneRow

@@ -65,7 +65,7 @@ func readText(r *bufio.Reader) (string, error) {
 		return "", err
 	}
 	if n > maxHelloField {
-		return "", fmt.Errorf("%w: a name of %d bytes", errNoHello, n)
+		return "", fmt.Errorf("%w: its name has %d bytes; at most %d are allowed", errNoHello, n, maxHelloField)
 	}
 	text := make([]byte, n)
 	_, err = io.ReadFull(r, text)

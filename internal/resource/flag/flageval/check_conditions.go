@@ -57,7 +57,7 @@ func (c *checker) conditions(path string, list []Condition, depth int) {
 func (c *checker) alone(path string, is *Condition) {
 	if is.Attribute != "" || is.Op != "" || len(is.Values) > 0 || is.Negate || is.CaseInsensitive {
 		c.add(path, "one_of", "has nested conditions and must not have attribute, op, values, negate or caseInsensitive; "+
-			"to negate it, negate each nested condition and swap all and any")
+			"to negate it, negate each nested condition and exchange \"all\" and \"any\"")
 	}
 }
 
