@@ -71,8 +71,9 @@ var (
 		Expr: "e.path",
 	}
 	pageSessions = Column{
-		Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions with engagement data of the page.", Example: "120",
-		Expr: visitSessions,
+		Name: "sessions", Type: Number, Label: "Sessions", Description: "Sessions with engagement data of the page.",
+		Example: "120",
+		Expr:    visitSessions,
 	}
 	pageVisitors = Column{
 		Name: "visitors", Type: Number, Label: "Visitors", Description: "Distinct anonymous ids of these " +
@@ -123,8 +124,8 @@ var engagementTypes = []Type{
 	{
 		Name: "scroll_depth_distribution", Subjects: Website | Organization,
 		Title: "Scroll depths", Category: "Engagement", Tags: []string{"engagement"}, Visualization: "bar",
-		Description: "Pages by range of scroll depth, lowest first. A page counts once per session. A range includes its start; the last " +
-			"one also includes its end.",
+		Description: "Pages by range of scroll depth, lowest first. A page counts once per session. A range includes " +
+			"its start; the last one also includes its end.",
 		Columns: []Column{
 			{
 				Name: "depth_range", Type: String, Label: "Depth", Description: "0-25%, 25-50%, 50-75% or 75-100%.",

@@ -134,7 +134,7 @@ type websiteUpdate struct {
 // websiteSettings are settings in an input: what is absent stays, or has its
 // default.
 type websiteSettings struct {
-	AllowedOrigins        rpc.Patch[[]string]  `json:"allowedOrigins,omitzero" maxItems:"100" maxLength:"2048" doc:"Hosts whose pages can send events with the client id: exact names or *.example.com. Empty allows all."`
+	AllowedOrigins        rpc.Patch[[]string]  `json:"allowedOrigins,omitzero" maxItems:"100" maxLength:"2048" doc:"Further hosts whose pages can send events with the client id, besides the domain and its subdomains: exact names or *.example.com. If the list is not empty, requests without Origin are rejected too."`
 	AllowedIPs            rpc.Patch[[]string]  `json:"allowedIps,omitzero" maxItems:"100" maxLength:"64" doc:"IP addresses and CIDR ranges that can send events with the client id. Empty allows all."`
 	ExcludedPaths         rpc.Patch[[]string]  `json:"excludedPaths,omitzero" maxItems:"100" maxLength:"256" doc:"Path patterns whose events are dropped. * matches one segment, ** any number."`
 	ExcludedIPs           rpc.Patch[[]string]  `json:"excludedIps,omitzero" maxItems:"100" maxLength:"64" doc:"IP addresses and CIDR ranges whose events are dropped."`

@@ -15,7 +15,7 @@ func allowed(redirects *redirect.Host) http.HandlerFunc {
 		w.Header().Set("Cache-Control", "no-store")
 		host := req.URL.Query().Get("domain")
 		if host == "" {
-			http.Error(w, "the query parameter \"domain\" is required, for example ?domain=go.example.com", http.StatusBadRequest)
+			http.Error(w, "the query parameter \"domain\" is required, as in ?domain=go.example.com", http.StatusBadRequest)
 			return
 		}
 		switch is, err := redirects.Serves(link.HostKey(host)); {

@@ -44,7 +44,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		}, []string{"kind"}),
 		renamed: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_ingest_events_renamed_total",
-			Help: "Events and page errors stored under the name (other), because their website exceeded ingest.max_names that day.",
+			Help: "Events and page errors stored as (other), because their website exceeded ingest.max_names that day.",
 		}),
 		rejected: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_ingest_requests_refused_total",

@@ -49,8 +49,8 @@ type Settings struct {
 	// SessionTimeoutMinutes is after how long without a sign of life the tracker begins
 	// another session: the tag says it. 0 means DefaultSessionTimeout.
 	SessionTimeoutMinutes int
-	// KeepBots stores the events of known bots like those of people; otherwise they
-	// are set apart.
+	// KeepBots stores the events of known bots like those of people. Otherwise they are dropped
+	// and counted.
 	KeepBots bool
 	// HonorGlobalPrivacyControl and HonorDoNotTrack collect nothing of browsers that
 	// send the signal.

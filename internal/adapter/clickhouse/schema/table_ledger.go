@@ -47,15 +47,15 @@ var IngestLedger = Table{
 			Name: "received_to", Type: millisecond, Codec: "ZSTD(1)",
 			Doc: "Latest time of receipt; 1970-01-01 without a record.",
 		},
-		{Name: "owners", Type: "Array(String)", Codec: "ZSTD(1)", Doc: "Owners of the stored rows, one for each element of days."},
-		{Name: "days", Type: "Array(Date)", Codec: "ZSTD(1)", Doc: "UTC days of the stored rows, one for each element of owners."},
+		{Name: "owners", Type: "Array(String)", Codec: "ZSTD(1)", Doc: "Owners of the stored rows, one for each of days."},
+		{Name: "days", Type: "Array(Date)", Codec: "ZSTD(1)", Doc: "UTC days of the stored rows, one for each of owners."},
 		{
 			Name: "share_owners", Type: "Array(String)", Codec: "ZSTD(1)",
 			Doc: "Owners of records without a row, once for each hour of receipt; without records that have no owner.",
 		},
 		{
 			Name: "share_hours", Type: "Array(DateTime('UTC'))", Codec: "ZSTD(1)",
-			Doc: "Hours of receipt, one for each element of share_owners.",
+			Doc: "Hours of receipt, one for each of share_owners.",
 		},
 		{
 			Name: "share_duplicates", Type: "Array(UInt64)", Codec: "ZSTD(1)",
@@ -168,7 +168,7 @@ var RollupDirty = Table{
 // Exclusions keeps what is missing on purpose.
 var Exclusions = Table{
 	Name:     "exclusions",
-	Doc:      "Days on which rows of an owner were deleted, by request or by retention. Checks do not count these rows as lost.",
+	Doc:      "Days on which rows of an owner were deleted, by request or retention. Checks do not count them as lost.",
 	Engine:   "MergeTree",
 	OrderBy:  []string{"owner_id", "from_date"},
 	Settings: durable,

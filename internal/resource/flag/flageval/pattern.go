@@ -56,7 +56,8 @@ func (c *checker) pattern(path, text string) {
 	}
 	size := patternSize(is)
 	if size > MaxPatternSize {
-		c.add(path, "too_large", "is too complex: it compiles to %d instructions; at most %d are allowed", size, MaxPatternSize)
+		c.add(path, "too_large", "is too complex: it compiles to %d instructions; at most %d are allowed", size,
+			MaxPatternSize)
 		return
 	}
 	if c.patterns == nil {
