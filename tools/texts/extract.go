@@ -37,9 +37,6 @@ var fieldKinds = map[string]string{
 	"Means": docText, "Meaning": docText, "Fix": docText, "Covers": docText, "Grants": docText,
 }
 
-// tagKinds are the kinds of texts by the key of a struct tag.
-var tagKinds = map[string]string{"help": helpText, "doc": docText}
-
 // callKinds are the kinds of texts by the function that gets them. The text is the first argument
 // that is a literal, from the given index on.
 var callKinds = map[string]struct {
@@ -106,14 +103,13 @@ func textsOf(set *token.FileSet, file *ast.File) []text {
 		case *ast.ImportSpec:
 			return false
 		case *ast.Field:
-			for key, kind := range tagKinds {
-				if n.Tag == nil {
-					continue
-				}
-				seen[n.Tag] = true
-				if tag, err := strconv.Unquote(n.Tag.Value); err == nil {
-					add(kind, n.Tag, reflect.StructTag(tag).Get(key))
-				}
+			if n.Tag == nil {
+				return true
+			}
+			seen[n.Tag] = true
+			if tag, err := strconv.Unquote(n.Tag.Value); err == nil {
+				add(helpText, n.Tag, reflect.StructTag(tag).Get("help"))
+				add(docText, n.Tag, reflect.StructTag(tag).Get("doc"))
 			}
 		case *ast.KeyValueExpr:
 			if name, ok := n.Key.(*ast.Ident); ok && fieldKinds[name.Name] != "" {

@@ -69,9 +69,9 @@ func TestARebuildWaitsUntilNothingIsUnderWay(t *testing.T) {
 			func(w *world) { w.committed[0] = repair.Committed{Offset: 103, Metadata: metadata(t, 103, 103)} },
 			"has an open plan, offsets 103 to 103",
 		},
-		"behind what was stored": {func(w *world) { w.stored[0] = 104 }, "records up to 103 were stored before"},
+		"behind what was stored": {func(w *world) { w.stored[0] = 104 }, "records up to offset 103 are already stored"},
 		"at what was stored":     {func(w *world) { w.stored[0] = 103 }, ""},
-		"nothing committed":      {func(w *world) { w.committed = nil }, "is at offset 0, but records up to 102"},
+		"nothing committed":      {func(w *world) { w.committed = nil }, "is at offset 0, but records up to offset 102"},
 		"metadata of nobody knows": {
 			func(w *world) { w.committed[0] = repair.Committed{Offset: 103, Metadata: "{"} }, "reading the commit metadata",
 		},

@@ -143,8 +143,8 @@ func TestAWatchIsNeverOlderThanItMayBe(t *testing.T) {
 			about("shop", tombstone.Visitor, "w", moment), about("shop", tombstone.Visitor, "w", moment.Add(time.Second)))
 		time.Sleep(5 * time.Second) //nolint:forbidigo // the clock of the bubble
 		owners(1, 3)
-		const counted = "# HELP millrace_sink_tombstones Tombstones in memory: one for each id of a visitor or user, or " +
-			"website, that was erased at any time.\n# TYPE millrace_sink_tombstones gauge\nmillrace_sink_tombstones 3\n"
+		const counted = "# HELP millrace_sink_tombstones Tombstones in memory: one for each visitor id, user id or website " +
+			"ever erased.\n# TYPE millrace_sink_tombstones gauge\nmillrace_sink_tombstones 3\n"
 		if err := testutil.GatherAndCompare(reg, strings.NewReader(counted), "millrace_sink_tombstones"); err != nil {
 			t.Error(err)
 		}

@@ -112,7 +112,7 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		{"a migration missing", "TRUNCATE TABLE schema_migrations", `lacks migration 0001_initial; run "millrace migrate"`},
 		{
 			"a migration changed", "ALTER TABLE schema_migrations UPDATE checksum = 'x' WHERE 1 SETTINGS mutations_sync = 1",
-			"0001_initial is not the one that was applied to database {db}",
+			"0001_initial differs from the one applied to database {db}",
 		},
 		{"a column gone", "ALTER TABLE events DROP COLUMN title", "column events.title is missing"},
 		{

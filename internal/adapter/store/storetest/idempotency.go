@@ -101,12 +101,12 @@ var idempotencyTests = map[string]func(*testing.T, *Fixture){
 			t.Fatal(err)
 		}
 		if _, _, err := k.Begin(t.Context(), creation()); !apierr.Is(err, apierr.Conflict) ||
-			!strings.Contains(err.Error(), "still runs") {
+			!strings.Contains(err.Error(), "still running") {
 			t.Errorf("while it runs: %v", err)
 		}
 		f.Clock.Set(Start.Add(time.Minute))
 		if _, _, err := k.Begin(t.Context(), creation()); !apierr.Is(err, apierr.Conflict) ||
-			!strings.Contains(err.Error(), "cut off") {
+			!strings.Contains(err.Error(), "was interrupted") {
 			t.Errorf("when it was lost: %v", err)
 		}
 		if err := claim.Abandon(t.Context()); err != nil { // it was rejected in the end
