@@ -128,8 +128,8 @@ func TestTheDaemonsMayBeStartedFirst(t *testing.T) {
 	s.must(t, "topics create")
 	for _, p := range daemons {
 		p.WaitReady(t)
-		if n, most := strings.Count(p.Log(), `msg="waiting for `), 2*(2+int(time.Since(began)/time.Minute)); n < 2 ||
-			n > most {
+		n, most := strings.Count(p.Log(), `msg="server unavailable, waiting"`), 2*(2+int(time.Since(began)/time.Minute))
+		if n < 2 || n > most {
 			t.Errorf("%d lines tell of two servers, want 2 to %d:\n%s", n, most, p.Log())
 		}
 	}
