@@ -147,8 +147,8 @@ func TestDeadLetterCommandsSayWhatIsWrong(t *testing.T) {
 		"ls --until soon":                     `--until must be a duration such as 10m or a time`,
 		"show here":                           `"here" is not a position such as events.v1.dlq/3/1041`,
 		"show elsewhere/1/1":                  `the topic must be one of events.v1,`,
-		"show events.v1.dlq/1/1041":           `there is no record events.v1.dlq/1/1041`,
-		"replay --position events.v1.dlq/0/0": `there is no record events.v1.dlq/0/0`,
+		"show events.v1.dlq/1/1041":           `record events.v1.dlq/1/1041 does not exist`,
+		"replay --position events.v1.dlq/0/0": `record events.v1.dlq/0/0 does not exist`,
 	} {
 		_, _, err := millrace(t, append([]string{"dlq", brokers}, strings.Fields(args)...)...)
 		if err == nil || !strings.Contains(err.Error(), want) {

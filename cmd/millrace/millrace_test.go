@@ -194,7 +194,7 @@ func TestKeyCommandsSayWhatIsWrong(t *testing.T) {
 			[]string{"create", "--name", "x", "--scope", "read:everything"},
 			`--scope: unknown scope "read:everything"; the scopes are read:data,`,
 		},
-		{[]string{"create", "--name", "x", "--organization", second.ID}, "at least one scope"},
+		{[]string{"create", "--name", "x", "--organization", second.ID}, "scopes must have at least one entry"},
 		{[]string{"create", "--scope", "all", "--organization", second.ID}, "name must have 1 to 100 characters"},
 		{
 			[]string{"create", "--name", "x", "--scope", "all", "--organization", "org_x"},

@@ -138,7 +138,7 @@ func TestOrganizationsAndTheirMembersAreManaged(t *testing.T) {
 		t.Errorf("the members are\n%s", members)
 	}
 	if _, _, err := millrace(t, "orgs", "delete", url, id, "--name", "acme"); err == nil ||
-		!strings.Contains(said(err), "exactly as it is written") {
+		!strings.Contains(said(err), "the organization's exact name") {
 		t.Errorf("deleting an organization by another name: %v", err)
 	}
 	gone := printed(t, "orgs", "delete", url, id, "--name", "Acme")
@@ -170,7 +170,7 @@ func TestPeopleCommandsSayWhatIsWrong(t *testing.T) {
 		"users create --email a@b.example": "name must have",
 		"users create --email a@b.example --name A --role " +
 			"king": "role must be owner, admin, editor or viewer",
-		"users create --email ANN@shop.example --name A":                         "exists already",
+		"users create --email ANN@shop.example --name A":                         "already exists",
 		"users create --email a@b.example --name A --organization org_none":      "organization not found",
 		"users reset-password nobody@b.example":                                  "nobody@b.example: user not found",
 		"users reset-password nobody":                                            "email must be",

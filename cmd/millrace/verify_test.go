@@ -111,7 +111,7 @@ func deeds() map[string][]deed {
 			func(d *verify.Day) { d.InBase, d.Missing, d.Rollups = 39, 1, 1 },
 			[]string{
 				"missing events.v1/1/3 web_1: neither a row nor a dead letter exists for it",
-				"rollup /0/0 web_1: 9 events, 10 in the rollup of 15 minutes, 10 in that of a day",
+				"rollup /0/0 web_1: 9 events, 10 in the 15-minute rollup, 10 in the daily rollup",
 			},
 		}},
 		"rows are added": {
@@ -119,7 +119,7 @@ func deeds() map[string][]deed {
 				"a row of nothing but an owner is inserted",
 				[]string{"INSERT INTO events (owner_id, event_date) VALUES ('web_9', '" + today + "')"},
 				unexpected,
-				[]string{`unexpected /0/0 web_9: "" is no topic of this table`},
+				[]string{`unexpected /0/0 web_9: "" is not a topic of this table`},
 			},
 			{
 				"a row that says when it was received is inserted",
@@ -133,7 +133,7 @@ func deeds() map[string][]deed {
 				[]string{"INSERT INTO events (owner_id, event_date, event_key, received_at, _topic, _partition, _offset) VALUES " +
 					"('web_9', '2020-01-01', 1, now64(3), 'events.v1', 77, 1)"},
 				unexpected,
-				[]string{"unexpected events.v1/77/1 web_9: the topic has no such partition"},
+				[]string{"unexpected events.v1/77/1 web_9: the topic has no partition with this number"},
 			},
 			{
 				"a row is copied to another name",
@@ -161,14 +161,14 @@ func deeds() map[string][]deed {
 				"a row of a rollup is deleted",
 				[]string{"DELETE FROM events_1d WHERE owner_id = 'web_0' AND event_date = (SELECT max(event_date) FROM events)"},
 				inconsistent,
-				[]string{"rollup /0/0 web_0: 10 events, 10 in the rollup of 15 minutes, 0 in that of a day"},
+				[]string{"rollup /0/0 web_0: 10 events, 10 in the 15-minute rollup, 0 in the daily rollup"},
 			},
 			{
 				"a rollup counts an owner whom nobody knows",
 				[]string{"INSERT INTO events_1d SELECT 'web_9', toDate('" + today +
 					"'), 'n', toUInt64(3), uniqState('a'), uniqState('a')"},
 				inconsistent,
-				[]string{"rollup /0/0 web_9: 0 events, 0 in the rollup of 15 minutes, 3 in that of a day"},
+				[]string{"rollup /0/0 web_9: 0 events, 0 in the 15-minute rollup, 3 in the daily rollup"},
 			},
 		},
 		"what is excluded is gone": {{
