@@ -123,8 +123,8 @@ func (p *letterList) finish() error {
 	if len(p.bad) == 0 {
 		return nil
 	}
-	const told = 5
-	return fmt.Errorf("%d letters cannot be decoded:\n%s", len(p.bad), strings.Join(p.bad[:min(told, len(p.bad))], "\n"))
+	const shown = 5
+	return fmt.Errorf("%d letters cannot be decoded:\n%s", len(p.bad), strings.Join(p.bad[:min(shown, len(p.bad))], "\n"))
 }
 
 // jsonLetter is a letter as --json prints it.

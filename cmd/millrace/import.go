@@ -44,7 +44,7 @@ func newImport() *cobra.Command {
 event a line, or as CSV with one event a row and a header of field names. Files may be
 compressed with gzip or zstd. The name - means standard input, which is copied to a
 temporary file first. The command checks each event as POST /track does, for an API key
-with the scope track:events. All events go to events.backfill.v1 whatever their age, so
+with the scope track:events. All events go to events.backfill.v1, regardless of age, so
 history does not slow down live events.
 
 In CSV, a property has a column of its own such as properties.plan, or the column

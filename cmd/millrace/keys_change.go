@@ -79,7 +79,7 @@ func newKeysCreate() *cobra.Command {
 keeps only its hash. A name and at least one scope are required. The scopes are:
 
 ` + scopes.String() + `
-The scope "all" stands for all of them.`,
+The name "all" grants every scope.`,
 		Example: `  millrace keys create --name server --scope track:events --website web_01JD…
   millrace keys create --name dashboards --scope read:data --expires 2160h --ip 203.0.113.0/24
   KEY=$(millrace keys create --name admin --scope all --organization org_01JD…)`,

@@ -213,7 +213,7 @@ func (c *Client) tell(results []Result) {
 		}
 	}
 	if failed > 0 {
-		c.log.LogAttrs(c.queue.base, slog.LevelError, "events are lost", append(first.attrs(), slog.Int("events", failed))...)
+		c.log.LogAttrs(c.queue.base, slog.LevelError, "events lost", append(first.attrs(), slog.Int("events", failed))...)
 	}
 	if c.opts.debug && len(results) > failed {
 		c.log.LogAttrs(c.queue.base, slog.LevelDebug, "events delivered", slog.Int("events", len(results)-failed))

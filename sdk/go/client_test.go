@@ -544,7 +544,7 @@ func TestTheLogHasNeitherKeysNorEvents(t *testing.T) {
 			t.Errorf("the log tells too much:\n%s", text)
 		}
 		for _, want := range []string{
-			"tried again", "events are lost", "event tracked", "code=AUTH_REQUIRED", "request_id=req_1",
+			"retrying", "events lost", "event tracked", "code=AUTH_REQUIRED", "request_id=req_1",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the log does not say %q:\n%s", want, text)

@@ -226,7 +226,7 @@ func (q *queue) fail(r Result, events, began int) {
 	o.asked = r.wait > 0
 	wait = max(wait, r.wait)
 	o.until = time.Now().Add(wait)
-	q.log.LogAttrs(q.base, slog.LevelWarn, "sending events failed and is tried again",
+	q.log.LogAttrs(q.base, slog.LevelWarn, "sending events failed, retrying",
 		append(r.attrs(), slog.Int("events", events), slog.Int("failures", o.failures), slog.Duration("retry_in", wait))...)
 	for _, f := range q.flushes {
 		f.fail(wait)

@@ -206,8 +206,7 @@ var query = board{
 			},
 			{
 				title: "Stream events",
-				about: "Events that make clients reload their flags, by reason: change (an edit) or time (a schedule or a " +
-					"ramp).",
+				about: "Events that make clients reload their flags, by reason: change (an edit) or time (a schedule or a ramp).",
 				unit:    perSecond,
 				queries: []q{{rate("millrace_flag_stream_events_total", ofQuery, "reason"), "{{reason}}"}},
 			},

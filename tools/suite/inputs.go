@@ -60,7 +60,7 @@ var reads = map[string][]string{
 	"tools/docgen":                 {"LICENSE", "cmd/", "docs/reference/", "internal/", "web/tracker/"},
 	"tools/release": {
 		"CHANGELOG.md", "LICENSE", "NOTICE", "README.md", "SECURITY.md", "cmd/", "deploy/", "docs/guides/installing.md",
-		"internal/pipeline/enrich/data/", "web/tracker/",
+		"internal/pipeline/enrich/data/", "tools/npm/", "tools/tracker/", "web/tracker/",
 	},
 	"tools/secrets":    {".gitleaks.toml"},
 	"tools/suite":      {"bench/", "cmd/", "internal/", "schemas/", "sdk/", "tests/", "tools/", "web/"},
@@ -258,7 +258,7 @@ func (in *inputs) drop(s *stage) (unchanged []string) {
 	return unchanged
 }
 
-// keepFor bounds the marks of states that nobody runs again.
+// keepFor is how long an unused mark is kept.
 const keepFor = 60 * 24 * time.Hour
 
 // record marks packages of a stage as passed, and removes old marks. It marks none if the checkout

@@ -51,7 +51,7 @@ func (t Tapper) ACLs(cfg config.Kafka, ownGroups ...string) ([]ACL, error) {
 		return nil, fmt.Errorf("principal %q must be a type and a name, such as User:alice", t.Principal)
 	}
 	if strings.HasSuffix(t.Principal, ":*") {
-		return nil, fmt.Errorf("principal %s stands for all users; name a single one", t.Principal)
+		return nil, fmt.Errorf("principal %s matches every user; it must name a single one", t.Principal)
 	}
 	group, err := t.groupPrefix(ownGroups)
 	if err != nil {

@@ -105,7 +105,7 @@ func account(cfg config.Redis) (user, password string, err error) {
 		return user, password, nil
 	}
 	if inURL {
-		return "", "", credential.Reject("redis.password", nil, "redis.url has a password too; keep one of them")
+		return "", "", credential.Reject("redis.password", nil, "must not be set together with a password in redis.url")
 	}
 	password, err = credential.Secret("redis.password", cfg.Password, cfg.PasswordFile)
 	return user, password, err

@@ -47,7 +47,7 @@ func setPassword(cfg *pgx.ConnConfig, settings config.Store, u *url.URL) error {
 		return nil
 	}
 	if _, inURL := u.User.Password(); inURL || u.Query().Has("password") {
-		return credential.Reject("store.password", nil, "store.url has a password too; keep one of them")
+		return credential.Reject("store.password", nil, "must not be set together with a password in store.url")
 	}
 	var err error
 	cfg.Password, err = credential.Secret("store.password", settings.Password, settings.PasswordFile)

@@ -90,8 +90,7 @@ func newMetrics(reg prometheus.Registerer, s *Sink) *metrics {
 		Name: "millrace_sink_memory_bytes", Help: "Bytes of records in hand.",
 	}, func() float64 { return float64(s.budget.InUse()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "millrace_sink_memory_limit_bytes", Help: "Limit of millrace_sink_memory_bytes. The sink stops fetching at " +
-			"it.",
+		Name: "millrace_sink_memory_limit_bytes", Help: "Limit of millrace_sink_memory_bytes. The sink stops fetching at it.",
 	}, func() float64 { return float64(s.budget.Limit()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_sink_wait_seconds",

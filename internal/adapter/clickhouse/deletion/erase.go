@@ -206,8 +206,7 @@ func links(ownerID string, profile tombstone.ID) ch.Query {
 	return ch.Query{
 		Body: "SELECT anonymous_id, toUInt8(min(mine)) AS alone FROM (\n" +
 			"SELECT anonymous_id, " + mine + " AS mine FROM (\n" + all + ")\n" +
-			"WHERE anonymous_id IN (SELECT anonymous_id FROM (\n" + all + ")\nWHERE " + mine + ")\n" +
-			") GROUP BY anonymous_id",
+			"WHERE anonymous_id IN (SELECT anonymous_id FROM (\n" + all + ")\nWHERE " + mine + ")\n) GROUP BY anonymous_id",
 		Settings: slices.Clone(clickhouse.Modest),
 		Parameters: []proto.Parameter{
 			clickhouse.StringParameter("owner", ownerID), clickhouse.StringParameter("profile", profile.String()),

@@ -54,8 +54,7 @@ var sooner = []Setting{
 // Views1d holds what breakdowns of page views ask for.
 var Views1d = Table{
 	Name: "views_1d",
-	Doc: "Page views and their visitors per owner, UTC day and value of each dimension, such as path, browser " +
-		"or country.",
+	Doc: "Page views and their visitors per owner, UTC day and value of each dimension, such as path, browser or country.",
 	Engine:      "AggregatingMergeTree",
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "dimension", "value", "detail", "event_date"},
@@ -142,8 +141,7 @@ func perDimension(which []dimension, detail, and string) string {
 		"       uniqCombined64StateIf(14)(e.anonymous_id, e.anonymous_id != '') AS visitors,\n" +
 		"       '' AS referrer, '' AS utm_source, '' AS referrer_host\n" +
 		"FROM events AS e\nWHERE e.name = 'screen_view'" + and + "\n" +
-		"GROUP BY GROUPING SETS (\n" + groupingSets(which) + ")\n" +
-		"HAVING value != ''"
+		"GROUP BY GROUPING SETS (\n" + groupingSets(which) + ")\nHAVING value != ''"
 }
 
 func detailOf(d *dimension) string {
