@@ -32,7 +32,7 @@ func newReplay() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "Move stopped sinks back, so that they store records of a topic again",
+		Short: "Reset stopped sinks to an earlier offset, so that they store records of a topic again",
 		Long: `Sets the committed offsets of a topic's consumer group, from which the sinks continue when
 they are started. Stop the sinks of that topic first; edges and query hosts may keep
 running.

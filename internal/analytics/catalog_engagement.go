@@ -261,7 +261,7 @@ var engagementTypes = []Type{
 		},
 		Column{
 			Name: "abandonment_rate", Type: Number, Label: "Rate", Unit: percent,
-			Description: "Share of these sessions that submitted no form.", Example: "22.5",
+			Description: "Share of the sessions that filled in a field but submitted no form.", Example: "22.5",
 			Expr: rate("abandoned_sessions", "started_sessions"),
 		},
 	),

@@ -129,7 +129,7 @@ var errorImpactTypes = []Type{
 			},
 			{
 				Name: "affected_rate", Type: Number, Label: "Affected", Unit: percent,
-				Description: "Share of these sessions with an error.", Example: "44.44",
+				Description: "Share of the user's sessions that had an error.", Example: "44.44",
 				Expr: "least(100, ifNull(round(100 * " + sessions + " / nullIf(max(e.visits), 0), 2), 0))",
 			},
 			{
@@ -178,7 +178,8 @@ var errorImpactTypes = []Type{
 			},
 			{
 				Name: "error_continuation_rate", Type: Number, Label: "Rate with errors", Unit: percent,
-				Description: "Share of these sessions.", Example: "35.71", Expr: rate(failedContinued, failedVisits),
+				Description: "Share of the sessions with an error on this page that then viewed another page.",
+				Example:     "35.71", Expr: rate(failedContinued, failedVisits),
 			},
 			{
 				Name: "clean_sessions", Type: Number, Label: "Without errors",
@@ -194,7 +195,8 @@ var errorImpactTypes = []Type{
 			},
 			{
 				Name: "clean_continuation_rate", Type: Number, Label: "Rate without errors", Unit: percent,
-				Description: "Share of these sessions.", Example: "67.96", Expr: rate(cleanContinued, cleanVisits),
+				Description: "Share of the sessions without an error on this page that then viewed another page.",
+				Example:     "67.96", Expr: rate(cleanContinued, cleanVisits),
 			},
 			{
 				Name: "difference", Type: Number, Label: "Difference", Unit: percent,

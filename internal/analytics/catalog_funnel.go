@@ -72,8 +72,8 @@ var funnelTypes = []Type{
 	{
 		Name: "funnel", Subjects: Website | Organization,
 		Title: "Funnel", Category: "Funnels", Tags: []string{"events", "conversion"}, Visualization: "funnel",
-		Description: "Visitors who complete the steps of a funnel in order and in time. Visitors are anonymous ids, plus " +
-			"profile ids of events without one.",
+		Description: "Visitors who complete the steps of a funnel in order and in time. A visitor is an anonymous id or, " +
+			"for events without an anonymous id, a profile id.",
 		Columns: []Column{
 			{Name: "step", Type: Number, Label: "Step", Description: "Number of the step, from 1.", Example: "2", Expr: "step"},
 			{

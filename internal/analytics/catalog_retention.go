@@ -74,7 +74,7 @@ var retentionTypes = []Type{
 		Name: "retention", Subjects: Website | Organization,
 		Title: "Retention", Category: "Retention", Tags: []string{"visitors", "cohorts"}, Visualization: "heatmap",
 		Description: "Visitors by cohort, the period of their first event, and the number of them who returned in each " +
-			"later period. Visitors are anonymous ids, plus profile ids of events without one.",
+			"later period. A visitor is an anonymous id or, for events without an anonymous id, a profile id.",
 		Columns: []Column{
 			{
 				Name:        "cohort",

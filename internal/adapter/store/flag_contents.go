@@ -61,7 +61,7 @@ func (s *Store) FlagSet(ctx context.Context, organizationID string, held *flagse
 
 // errNotHeld says that a definition was left out that is not held after all: a version comes again
 // with something else in another epoch, or was changed by hand.
-var errNotHeld = errors.New("a definition is not held")
+var errNotHeld = errors.New("the caller does not hold a definition that the statement left out")
 
 func (s *Store) flagSet(ctx context.Context, organizationID string, held *flagset.Set) (*flagset.Contents, error) {
 	flags, segments := heldVersions(held)

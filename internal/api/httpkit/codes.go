@@ -136,7 +136,7 @@ var Codes = []Row{
 	},
 	{
 		Code: apierr.Gone, Status: 410, Message: "This link has expired",
-		Meaning: "The short link has expired or reached its limit of visitors.",
+		Meaning: "The short link has expired or reached its limit of clicks.",
 	},
 	{
 		Code: apierr.Conflict, Status: 409, Message: "The record has changed since it was read",

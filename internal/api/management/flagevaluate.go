@@ -36,9 +36,9 @@ type flagEvaluate struct {
 
 	WebsiteID   rpc.Patch[string] `json:"websiteId,omitzero" minLength:"1" maxLength:"128" nullable:"true" doc:"Website of the flags; if absent, only flags of all websites are evaluated."`
 	Key         string            `json:"key,omitempty" minLength:"1" maxLength:"128" doc:"Key of the flag."`
-	Keys        []string          `json:"keys,omitempty" minItems:"1" maxItems:"20" uniqueItems:"true" maxLength:"128" doc:"Keys of several flags, instead of key."`
+	Keys        []string          `json:"keys,omitempty" minItems:"1" maxItems:"20" uniqueItems:"true" maxLength:"128" doc:"Keys of several flags. Send either this field or the field key."`
 	Context     *flagContext      `json:"context,omitempty" doc:"Context to evaluate for."`
-	Contexts    []flagContext     `json:"contexts,omitempty" minItems:"1" maxItems:"100" doc:"Several contexts, instead of context."`
+	Contexts    []flagContext     `json:"contexts,omitempty" minItems:"1" maxItems:"100" doc:"List of contexts to evaluate. Send either this field or the field context."`
 	Environment string            `json:"environment,omitempty" minLength:"1" maxLength:"128" doc:"Environment to evaluate in; the base if it is absent or the flag does not have it."`
 	At          *rpc.Time         `json:"at,omitempty" doc:"Time to evaluate at; now if absent."`
 	Draft       *flagDraft        `json:"draft,omitempty" doc:"Unsaved changes to the flag. The response reports their effect beside the current result. Takes the fields of update, or of create if the flag does not exist."`

@@ -30,8 +30,8 @@ type flagConditions struct {
 }
 
 type flagCondition struct {
-	All             []flagCondition `json:"all,omitempty" maxItems:"50" doc:"Nested conditions that must all be met; at most three levels deep. Excludes all other members."`
-	Any             []flagCondition `json:"any,omitempty" maxItems:"50" doc:"Nested conditions of which one must be met. Excludes all other members."`
+	All             []flagCondition `json:"all,omitempty" maxItems:"50" doc:"Nested conditions that must all be met; at most three levels deep. No other field may be set beside it."`
+	Any             []flagCondition `json:"any,omitempty" maxItems:"50" doc:"Nested conditions of which one must be met. No other field may be set beside it."`
 	Attribute       string          `json:"attribute,omitempty" maxLength:"256" doc:"Attribute of the context: userId, email, anonymousId, organizationId, teamId, $country, $ip, or a custom attribute."`
 	Op              operatorName    `json:"op,omitempty" doc:"Comparison operator."`
 	Values          []any           `json:"values,omitempty" maxItems:"1000" doc:"Values to compare with, as the operator takes them: strings of at most 256 characters, numbers and booleans."`

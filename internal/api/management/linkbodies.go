@@ -20,7 +20,7 @@ type LinkSettings struct {
 	StartsAt       rpc.Patch[rpc.Time]  `json:"startsAt,omitzero" nullable:"true" doc:"Time from which the link redirects; null for no start."`
 	ExpiresAt      rpc.Patch[rpc.Time]  `json:"expiresAt,omitzero" nullable:"true" doc:"Time until which the link redirects; null for no end."`
 	ExpiredURL     rpc.Patch[string]    `json:"expiredUrl,omitzero" minLength:"1" maxLength:"2048" nullable:"true" doc:"URL to which an expired or exhausted link redirects; null for none."`
-	MaxClicks      rpc.Patch[int64]     `json:"maxClicks,omitzero" minimum:"1" maximum:"1000000000" nullable:"true" doc:"Number of visitors after which the link is exhausted; null for no limit."`
+	MaxClicks      rpc.Patch[int64]     `json:"maxClicks,omitzero" minimum:"1" maximum:"1000000000" nullable:"true" doc:"Number of clicks by people after which the link is exhausted; null for no limit."`
 	Password       rpc.Patch[string]    `json:"password,omitzero" minLength:"4" maxLength:"128" nullable:"true" doc:"Password that visitors must enter; null for none. It cannot be read back."`
 	RedirectStatus rpc.Patch[int]       `json:"redirectStatus,omitzero" enum:"301,302,307,308" doc:"HTTP status of the redirect; 302 for new links."`
 	ForwardQuery   rpc.Patch[bool]      `json:"forwardQuery,omitzero" doc:"Whether the visitor's query string is passed on; true for new links."`

@@ -60,7 +60,7 @@ func websitesRoute(r huma.Registry) *huma.Operation {
 		Parameters: []*huma.Param{{
 			Name: "organization_id", In: "query", Schema: &huma.Schema{Type: huma.TypeString},
 			Description: "One of the caller's organizations. If absent, a key lists the websites of its organization, and a " +
-				"user those of all organizations.",
+				"user lists the websites of all organizations that they belong to.",
 		}},
 		Responses: responses("Error", r.Schema(reflect.TypeFor[websitesBody](), true, "")),
 		Security:  credentials(auth.ScopeReadData),
