@@ -86,7 +86,7 @@ type Column struct {
 }
 
 // unlessPublic ends the description of a column that is Personal.
-const unlessPublic = "; empty for who may ask only what is public."
+const unlessPublic = "; empty for callers who can query only public types."
 
 // Type describes one query type. A type is data: adding one is an entry in
 // Catalog and a golden file.

@@ -205,8 +205,8 @@ var query = board{
 				queries: []q{{rate("millrace_flag_streams_refused_total", ofQuery, "reason"), "{{reason}}"}},
 			},
 			{
-				title: "Stream events",
-				about: "Events that make clients reload their flags, by reason: change (an edit) or time (a schedule or a ramp).",
+				title:   "Stream events",
+				about:   "Events that make clients reload their flags, by reason: change (an edit) or time (a schedule or a ramp).",
 				unit:    perSecond,
 				queries: []q{{rate("millrace_flag_stream_events_total", ofQuery, "reason"), "{{reason}}"}},
 			},

@@ -75,7 +75,7 @@ func TestPermissionsThatWouldHarmAreRejected(t *testing.T) {
 		`principal "alice" must be a type and a name`:        {Principal: "alice"},
 		`principal "User:" must be a type and a name`:        {Principal: "User:"},
 		`principal "User:a\nb" must be a type and a name`:    {Principal: "User:a\nb"},
-		`principal User:* matches every user`:              {Principal: "User:*"},
+		`principal User:* matches every user`:                {Principal: "User:*"},
 		`principal User:CN=a cannot be part of a group name`: {Principal: "User:CN=a"},
 		`group prefix "*" must be 1 to 200 letters`:          {Principal: "User:a", GroupPrefix: "*"},
 		`group prefix "mill" includes millrace-sink`:         {Principal: "User:a", GroupPrefix: "mill"},
