@@ -142,7 +142,8 @@ func linkSummary() Type {
 		Column{
 			Name: "unique_clicks", Type: Number, Label: "Unique clicks", Example: "48",
 			Description: "Persons who clicked, each counted once per UTC hour; excludes persons who could not be distinguished.",
-			Expr:        "uniqExactIf((e.visitor, toStartOfHour(toDateTime(e.event_time, 'UTC'))), {counted} AND e.visitor != '')",
+			Expr: "uniqExactIf((e.visitor, toStartOfHour(toDateTime(e.event_time, 'UTC'))), " +
+				"{counted} AND e.visitor != '')",
 		},
 		linkVisitors,
 		Column{

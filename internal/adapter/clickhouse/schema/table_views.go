@@ -53,8 +53,9 @@ var sooner = []Setting{
 
 // Views1d holds what breakdowns of page views ask for.
 var Views1d = Table{
-	Name:        "views_1d",
-	Doc:         "Page views and their visitors per owner, UTC day and value of each dimension, such as path, browser or country.",
+	Name: "views_1d",
+	Doc: "Page views and their visitors per owner, UTC day and value of each dimension, such as path, browser or " +
+		"country.",
 	Engine:      "AggregatingMergeTree",
 	PartitionBy: "toYYYYMM(event_date)",
 	OrderBy:     []string{"owner_id", "dimension", "value", "detail", "event_date"},
