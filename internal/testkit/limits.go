@@ -14,7 +14,7 @@ func WideLimits() config.Limits {
 	l.Window = time.Second
 	l.Track, l.Query, l.Compile, l.Export, l.Manage, l.SignIn = many, many, many, many, many, many
 	l.Page, l.Vitals, l.Errors, l.Engagement, l.Identify, l.Pixel = many, many, many, many, many, many
-	l.Flags, l.FlagsAnonymous = many, many
+	l.Flags, l.FlagsAnonymous, l.MCP = many, many, many
 	l.QueryAnonymous, l.CompileAnonymous, l.ManageAnonymous = many, many, many
 	l.Concurrency = 10_000
 	return l

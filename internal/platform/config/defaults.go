@@ -25,7 +25,7 @@ func Default() Settings {
 			Enabled: true, Window: time.Minute, Track: 600, Page: 600, Vitals: 600, Errors: 600, Engagement: 600, Identify: 600,
 			Pixel: 600, Query: 120, QueryAnonymous: 60, Compile: 300, CompileAnonymous: 60,
 			Flags: 30_000, FlagsAnonymous: 3000,
-			Export: 10, Manage: 600, ManageAnonymous: 120, SignIn: 60, Key: 300, Concurrency: 20, IPv6Prefix: 64,
+			Export: 10, MCP: 300, Manage: 600, ManageAnonymous: 120, SignIn: 60, Key: 300, Concurrency: 20, IPv6Prefix: 64,
 			Memory: 16 << 20,
 		},
 		Billing: Billing{Timeout: time.Second},

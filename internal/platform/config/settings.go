@@ -29,6 +29,7 @@ type Settings struct {
 	Key        Key        `koanf:"key"`
 	Lookup     Lookup     `koanf:"lookup"`
 	Flags      Flags      `koanf:"flags"`
+	MCP        MCP        `koanf:"mcp"`
 	Session    Session    `koanf:"session"`
 	Mail       Mail       `koanf:"mail"`
 	Log        Log        `koanf:"log"`
@@ -119,6 +120,11 @@ type Proxy struct {
 	Header  string   `koanf:"header" oneof:"x-forwarded-for forwarded" help:"Header to which every trusted proxy appends the address of its peer: x-forwarded-for or forwarded (RFC 7239). The other header is never read, because proxies pass on the values that callers send in it."`
 }
 
+// MCP configures the endpoints for AI clients.
+type MCP struct {
+	Origins []string `koanf:"origins" form:"origin" empty:"ok" help:"Origins whose pages may call the MCP endpoints with an API key, such as https://inspector.example.com; comma-separated. Pages of the host's own public URL are always allowed. The host answers 403 to pages of other origins."`
+}
+
 // Limits bounds how often callers may ask. Which routes each figure is for, and who
 // counts as one caller, stands in package ratelimit.
 type Limits struct {
@@ -129,6 +135,7 @@ type Limits struct {
 	Compile int           `koanf:"compile" range:"1..1000000" help:"Requests to /v1/query/compile per window, for one API key or user."`
 	Flags   int           `koanf:"flags" range:"1..1000000" help:"Requests to /public/v1/flags per window, for one API key."`
 	Export  int           `koanf:"export" range:"1..1000000" help:"Exports of raw events that one API key or user may start per window."`
+	MCP     int           `koanf:"mcp" range:"1..1000000" help:"Requests to the MCP endpoints of both hosts per window, for one API key. Each class of tools has a stricter limit."`
 	Manage  int           `koanf:"manage" range:"1..1000000" help:"Requests to every other route of the query host per window, for one API key or user."`
 
 	Page       int `koanf:"page" range:"1..1000000" help:"Requests to POST / per window, for one API key, or for one address and website. POST /batch has the same limit, counted separately."`

@@ -154,7 +154,7 @@ func (k *Key) setIPAllow(bad *apierr.Rejection, list []string) {
 	prefixes, at, err := cidr.ParseList(list)
 	if err != nil {
 		bad.Add(fmt.Sprintf("ipAllow[%d]", at), "address",
-			"ipAllow[%d] must be an IP address such as 203.0.113.7 or a range such as 203.0.113.0/24", at)
+			"ipAllow[%d] must be an IP address such as 203.0.113.7, or a range in CIDR notation", at)
 	}
 	k.IPAllow = prefixes
 }

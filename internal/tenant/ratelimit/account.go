@@ -15,7 +15,7 @@ type account struct {
 
 // Sizes of memory, in bytes, as good as they can be told.
 const (
-	accountBytes = 384 // with its place in the shard's map
+	accountBytes = 424 // with its place in the shard's map
 	windowBytes  = 80
 	stampBytes   = 8
 )

@@ -32,6 +32,11 @@ const (
 	Identify
 	Pixel
 	Flags
+	MCP
+	MCPLists
+	MCPQueries
+	MCPReports
+	MCPWrites
 	families = iota
 )
 
@@ -44,8 +49,10 @@ type Row struct {
 	// Covers says for which routes it is, for the reference.
 	Covers string
 	// Known and Anonymous are the keys of the settings that hold the figures: for
-	// callers with a credential, and for those without.
+	// callers with a credential, and for those without. Both are empty for a fixed figure.
 	Known, Anonymous string
+	// Fixed is the number of requests of a caller with a credential, where no setting holds it.
+	Fixed int
 
 	known, anonymous func(*config.Limits) int
 }
@@ -98,6 +105,22 @@ var Families = [families]Row{
 		known:     func(l *config.Limits) int { return l.Flags },
 		anonymous: func(l *config.Limits) int { return l.FlagsAnonymous },
 	},
+	// An invalid key at an MCP endpoint counts as any other of its host.
+	MCP: {
+		Name: "mcp", Covers: "the MCP endpoints of both hosts", Known: "limits.mcp", Anonymous: "limits.manage_anonymous",
+		known:     func(l *config.Limits) int { return l.MCP },
+		anonymous: func(l *config.Limits) int { return l.ManageAnonymous },
+	},
+	MCPLists:   fixed("mcp_lists", "MCP tools that list or get records", 60),
+	MCPQueries: fixed("mcp_queries", "the MCP tools `run_query` and `compile_query`", 30),
+	MCPReports: fixed("mcp_reports", "MCP tools that compute a report", 20),
+	MCPWrites:  fixed("mcp_writes", "MCP tools that change a record", 10),
+}
+
+// fixed is the row of a class of MCP tools. An MCP client always has a credential.
+func fixed(name, covers string, requests int) Row {
+	limit := func(*config.Limits) int { return requests }
+	return Row{Name: name, Covers: covers, Fixed: requests, known: limit, anonymous: limit}
 }
 
 // ingestion is the row of a route that takes events: the limit is the same with a
