@@ -58,7 +58,7 @@ func TestAReplayDoublesNothingOnceItsDaysAreRebuilt(t *testing.T) {
 	}
 
 	s.rejected(t, "rollups rebuild",
-		`partition [01] of events\.v1 is at offset 0, but records up to offset 19 are already stored: start the sinks`)
+		`partition [01] of events\.v1 is at offset 0, but records up to offset 19 are already stored. Start the sinks`)
 	s.Store(t)
 	s.Holds(t, teststage.Merging, 40, 80, 80, 4)
 	s.must(t, "rollups dirty", `(?m)^web_0 +20\S+ +replay +0 +0 +0 +20\S+Z\n(.*\n){3}$`)

@@ -130,7 +130,7 @@ func writeTexts(file string, texts io.Reader) ([]place, error) {
 			return nil, err
 		}
 		places = append(places, place{m[1], line})
-		paragraphs.WriteString(m[3] + "\n\n")
+		paragraphs.WriteString(strings.TrimSuffix(m[3], ".") + ".\n\n") // Vale joins paragraphs without an end
 	}
 	if len(places) == 0 {
 		return nil, errors.New("no texts on the standard input")

@@ -44,8 +44,8 @@ func loadCheckpoint(path string, next checkpoint) (checkpoint, error) {
 	}
 	switch {
 	case c.File != next.File:
-		return next, fmt.Errorf("the file differs from the one that %s was written for: import new lines as a file of their "+
-			"own, or delete the checkpoint to import the whole file, which stores lines without an eventId again", path)
+		return next, fmt.Errorf("the file differs from the one that %s was written for. Import new lines as a file of "+
+			"their own. Deleting the checkpoint imports the whole file, and stores lines without an eventId again", path)
 	case c.Target != next.Target:
 		return next, fmt.Errorf("%s was written for another organization or website: delete it to import the file for this "+
 			"one as well", path)

@@ -149,7 +149,7 @@ func (d *RebuildDeps) whole(ctx context.Context, l Pipeline) error {
 				"partition %d of %s has an open plan, offsets %d to %d: start the sinks and let them finish, then stop them",
 				p, l.Topic, state.Plan[0], state.Plan[1])
 		case c.Offset < stored:
-			return fmt.Errorf("partition %d of %s is at offset %d, but records up to offset %d are already stored: start "+
+			return fmt.Errorf("partition %d of %s is at offset %d, but records up to offset %d are already stored. Start "+
 				"the sinks, wait until they have caught up, stop them, and run this command again",
 				p, l.Topic, c.Offset, stored-1)
 		}
