@@ -82,7 +82,11 @@ func (k *kit) reject(rc *fasthttp.RequestCtx, r *request, err error) {
 		h.Set(headerRateReset, strconv.FormatInt(f.Rate.Reset.UnixMilli(), 10))
 	}
 	if f.status == http.StatusUnauthorized {
-		h.Set(fiber.HeaderWWWAuthenticate, challenge(k.cfg.Site.PublicURL))
+		path := ""
+		if r.route != nil && r.route.Path == k.cfg.MCPPath {
+			path = k.cfg.MCPPath
+		}
+		h.Set(fiber.HeaderWWWAuthenticate, challenge(k.cfg.Site.PublicURL, path))
 	}
 	if k.cfg.Page != nil &&
 		k.cfg.Page(rc, Rejection{Code: f.row.Code, Message: f.message(k.cfg.Host), RequestID: r.ctx.id}) {

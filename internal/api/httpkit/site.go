@@ -108,7 +108,8 @@ func (s *Site) own(origin string) bool {
 // The responses to browsers on the query host.
 const (
 	siteMethods = "GET, POST, OPTIONS"
-	siteHeaders = "Content-Type, Authorization, X-Api-Key, X-Request-ID, Idempotency-Key, If-None-Match, Last-Event-ID"
+	siteHeaders = "Content-Type, Authorization, X-Api-Key, X-Request-ID, Idempotency-Key, If-None-Match, Last-Event-ID, " +
+		"MCP-Protocol-Version, Mcp-Method, Mcp-Name"
 	siteExposed = "X-Request-ID, ETag, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, " +
 		"Idempotency-Replayed"
 )

@@ -19,6 +19,7 @@ var pins = map[string]string{
 	"topicgen":     "tools/topicgen/npm",
 	"openfeature":  "tests/system/browser/openfeature",
 	"flagmanagers": "tests/system/browser/flagmanagers",
+	"mcpclient":    "internal/testkit/mcpclient",
 }
 
 func main() {

@@ -1,0 +1,214 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/testkit"
+)
+
+// listening is an open stream.
+type listening struct {
+	answer
+	lines chan string // closed at the end
+	leave func()
+}
+
+// listen opens a stream that waits for changes of tools.
+func (h *host) listen(t *testing.T, key string) *listening {
+	t.Helper()
+	body, header := modern(methodListen, `"notifications":{"toolsListChanged":true}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	req.Header.Set("x-api-key", key)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // the goroutine below closes it
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &listening{lines: make(chan string, 100), leave: cancel}
+	l.Status, l.Header = res.StatusCode, res.Header
+	go func() {
+		defer close(l.lines)
+		defer res.Body.Close()
+		for s := bufio.NewScanner(res.Body); s.Scan(); {
+			if s.Text() != "" {
+				l.lines <- s.Text()
+			}
+		}
+	}()
+	t.Cleanup(cancel)
+	return l
+}
+
+// wait waits for a line with a text; "" for the end.
+func (l *listening) wait(t *testing.T, text string) {
+	t.Helper()
+	within := time.After(10 * time.Second)
+	for {
+		select {
+		case line, ok := <-l.lines:
+			if !ok && text == "" || ok && text != "" && strings.Contains(line, text) {
+				return
+			}
+			if !ok {
+				t.Fatalf("the stream ended without %q", text)
+			}
+		case <-within:
+			t.Fatalf("the stream has no %q", text)
+		}
+	}
+}
+
+const changed = "notifications/tools/list_changed"
+
+func TestListen_ReportsChangedScopes(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	l := h.listen(t, "reader")
+	if l.Status != http.StatusOK || l.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("%d %v", l.Status, l.Header)
+	}
+	l.wait(t, "notifications/subscriptions/acknowledged")
+	h.keys.set("reader", "read:data", "write:links")
+	l.wait(t, changed)
+	h.keys.set("reader", "write:links")
+	l.wait(t, changed)
+}
+
+func TestListen_EndsWithItsKey(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	l, other := h.listen(t, "reader"), h.listen(t, "other")
+	l.wait(t, "acknowledged")
+	other.wait(t, "acknowledged")
+	h.keys.set("reader")
+	began := time.Now()
+	l.wait(t, "")
+	if took := time.Since(began); took > testkit.Promised(time.Second) {
+		t.Errorf("the stream of a revoked key went on for %v", took)
+	}
+	h.keys.set("other", "read:data", "write:links")
+	other.wait(t, changed)
+}
+
+func TestListen_EndsWithTheHost(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	l := h.listen(t, "reader")
+	l.wait(t, "acknowledged")
+	h.stop()
+	l.wait(t, "")
+}
+
+func TestListen_BoundsStreamsOfAKey(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	var first *listening
+	for i := range MaxKeyStreams {
+		l := h.listen(t, "reader")
+		if l.wait(t, "acknowledged"); i == 0 {
+			first = l
+		}
+	}
+	if got := h.listen(t, "reader"); got.Status != http.StatusTooManyRequests {
+		t.Errorf("one more: %d", got.Status)
+	}
+	if got := h.listen(t, "other"); got.Status != http.StatusOK {
+		t.Errorf("another key: %d", got.Status)
+	}
+	first.leave()
+	testkit.Eventually(t, 10*time.Second, func() error {
+		if got := h.listen(t, "reader"); got.Status != http.StatusOK {
+			return fmt.Errorf("after one left: %d", got.Status)
+		}
+		return nil
+	})
+}
+
+func TestPlaces_BoundsAll(t *testing.T) {
+	t.Parallel()
+	p := newPlaces(2, 3)
+	var leave func()
+	for _, key := range []string{"a", "a", "b"} {
+		var err error
+		if leave, err = p.enter(key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key, want := range map[string]string{"a": "RATE_LIMITED", "b": "SERVICE_UNAVAILABLE", "c": "SERVICE_UNAVAILABLE"} {
+		if _, err := p.enter(key); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", key, err, want)
+		}
+	}
+	leave()
+	if _, err := p.enter("c"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestExchange_LosesNoEvent plays the race between a handler's last flush and its return.
+func TestExchange_LosesNoEvent(t *testing.T) {
+	t.Parallel()
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, part := range []string{"first", "last"} {
+			fmt.Fprintf(w, "data: %s %s\n\n", part, body)
+			w.(http.Flusher).Flush()
+		}
+		fmt.Fprint(w, "data: unflushed\n\n")
+	})
+	app := httpkit.New(httpkit.Config{Host: httpkit.Query},
+		httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	httpkit.Handle(app, http.MethodPost, "/", func(c *fiber.Ctx) error {
+		body, err := httpkit.Body(c)
+		if err != nil {
+			return err
+		}
+		return (&exchange{done: func() {}}).serve(c, handler, &request{}, body, &message{})
+	})
+	url, _ := serve(t, app)
+	const replies, clients = 10_000, 8
+	var wg sync.WaitGroup
+	for client := range clients {
+		wg.Go(func() {
+			for i := client; i < replies; i += clients {
+				req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(strconv.Itoa(i)))
+				res, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				got, err := io.ReadAll(res.Body)
+				res.Body.Close()
+				want := fmt.Sprintf("data: first %d\n\ndata: last %d\n\ndata: unflushed\n\n", i, i)
+				if err != nil || string(got) != want {
+					t.Errorf("reply %d: %q %v", i, got, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
