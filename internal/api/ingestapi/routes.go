@@ -137,7 +137,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 	h := &handlers{
 		intake: deps.Intake, clientIDs: cfg.ClientIDs, status: newStatus(deps.Services),
 		document: sync.OnceValues(func() ([]byte, error) { return Describe(cfg.Site.PublicURL, cfg.ClientIDs) }),
-		metadata: cfg.Site.ResourceMetadata([]string{string(auth.ScopeTrackEvents)}, "/openapi.json"),
+		metadata: cfg.Site.ResourceMetadata("", []string{string(auth.ScopeTrackEvents)}, "/openapi.json"),
 		scripts:  newScripts(tracker.Current(), tracker.Kept()),
 	}
 	for _, r := range Routes {

@@ -17,7 +17,7 @@ import (
 // Describe returns the OpenAPI document of both hosts, with a table of management
 // operations. ingest is where callers reach the ingestion host.
 func Describe(site *httpkit.Site, ingest string, resources []rpc.Resource) (*rpc.Document, error) {
-	routes := []rpc.Route{healthRoute, typesRoute, websitesRoute, queryRoute, compileRoute, trackRoute(ingest)}
+	routes := []rpc.Route{healthRoute, typesRoute, websitesRoute, queryRoute, compileRoute, mcpRoute, trackRoute(ingest)}
 	return rpc.Describe(rpc.Info{
 		Title: "Millrace", Version: buildinfo.Version(),
 		Description: "Web analytics: send events, query them, and manage the websites, keys and members of an organization.",
@@ -153,6 +153,36 @@ func compileRoute(r huma.Registry) *huma.Operation {
 			})),
 		Security: append(credentials(auth.ScopeReadData), map[string][]string{}),
 	}
+}
+
+// mcpRoute describes the endpoint for AI clients. Its messages are the protocol's.
+func mcpRoute(huma.Registry) *huma.Operation {
+	message := func(doc string, required ...string) *huma.Schema {
+		return &huma.Schema{
+			Type: huma.TypeObject, AdditionalProperties: true, Required: append(required, "jsonrpc"), Description: doc,
+			Properties: map[string]*huma.Schema{"jsonrpc": {Type: huma.TypeString, Enum: []any{"2.0"}}},
+		}
+	}
+	op := &huma.Operation{
+		Method: fiber.MethodPost, Path: MCPPath, OperationID: "mcp", Tags: []string{"mcp"},
+		Summary: "Send a message of the Model Context Protocol",
+		Description: "Calls are answered with JSON. subscriptions/listen opens a stream of server-sent events. " +
+			"tools/list returns the tools that the key may call.",
+		RequestBody: &huma.RequestBody{Required: true, Content: rpc.JSON(message("One JSON-RPC message."))},
+		Responses:   responses("Error", message("The result, or an error of the protocol.")),
+		Security:    []map[string][]string{{"key": {}}, {"bearer": {}}},
+	}
+	op.Responses["200"].Content["text/event-stream"] = &huma.MediaType{}
+	op.Responses["202"] = &huma.Response{Description: "The notification was accepted."}
+	for status, why := range map[string]string{
+		"400": "The message is not valid.", "404": "The method is unknown, since revision 2026-07-28.",
+		"415": "The body is not application/json.",
+	} {
+		op.Responses[status] = &huma.Response{
+			Description: why, Content: rpc.JSON(message("An error of the protocol.", "error")),
+		}
+	}
+	return op
 }
 
 // responses are a success and the error that everything else is; failure names

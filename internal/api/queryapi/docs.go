@@ -58,12 +58,14 @@ func newFiles(site *httpkit.Site, doc *rpc.Document, resources []rpc.Resource) (
 	if err != nil {
 		return nil, err
 	}
-	metadata := site.ResourceMetadata(auth.AllScopes().Strings(), "/docs")
+	metadata := site.ResourceMetadata("", auth.AllScopes().Strings(), "/docs")
 	return files{
 		"/openapi.json":              newFile(fiber.MIMEApplicationJSON, doc.Text),
 		"/docs":                      newFile(fiber.MIMETextHTMLCharsetUTF8, page),
 		"/docs/style.css":            newFile("text/css; charset=utf-8", style),
 		httpkit.ResourceMetadataPath: newFile(fiber.MIMEApplicationJSON, metadata),
+		httpkit.ResourceMetadataPath + MCPPath: newFile(fiber.MIMEApplicationJSON,
+			site.ResourceMetadata(MCPPath, auth.AllScopes().Strings(), "/docs")),
 	}, nil
 }
 

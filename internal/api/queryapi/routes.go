@@ -12,9 +12,12 @@ import (
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/flagapi"
 	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/api/httpkit/mcp"
 	"github.com/millrace/millrace/internal/api/management"
+	"github.com/millrace/millrace/internal/api/queryapi/tools"
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/platform/admission"
+	"github.com/millrace/millrace/internal/platform/buildinfo"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/idempotency"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
@@ -38,6 +41,8 @@ type Config struct {
 	Proxies httpkit.Proxies
 	// Site is how browsers reach the host.
 	Site httpkit.Site
+	// MCPOrigins are other origins whose pages may call the MCP endpoint.
+	MCPOrigins []string
 	// IngestURL is where callers reach the ingestion host.
 	IngestURL string
 	// Unavailable tells errors of servers that cannot be asked now, which are
@@ -120,6 +125,10 @@ var Routes = []Route{
 		Help: "Get the accepted credentials, as in RFC 9728.", handle: (*handlers).file,
 	},
 	{
+		Method: fiber.MethodGet, Path: httpkit.ResourceMetadataPath + MCPPath, Public: true,
+		Help: "Get the accepted credentials of the MCP endpoint, as in RFC 9728.", handle: (*handlers).file,
+	},
+	{
 		Method: fiber.MethodGet, Path: "/docs", Public: true,
 		Help: "Show the reference of the management operations.", handle: (*handlers).file,
 	},
@@ -145,6 +154,9 @@ var Routes = []Route{
 	},
 }
 
+// MCPPath is the route of the MCP endpoint.
+const MCPPath = "/v1/mcp"
+
 // handlers serves the routes.
 type handlers struct {
 	identifier *rpc.Identifier
@@ -165,7 +177,7 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 	app := httpkit.New(httpkit.Config{
 		Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes, Deadline: cfg.Deadline,
 		MaxInFlight: cfg.MaxInFlight, Admission: cfg.Admission, Conns: cfg.Conns, AccessLog: cfg.AccessLog,
-		Proxies: cfg.Proxies, Site: cfg.Site,
+		Proxies: cfg.Proxies, Site: cfg.Site, MCPPath: MCPPath,
 		Unavailable: cfg.Unavailable, Page: flagapi.Page, Open: flagapi.Elsewhere,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	resources := management.Resources(deps.Management)
@@ -195,6 +207,15 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 		flags.Shapes = flagapi.Shapes{Flag: management.ServedFlag, Segment: management.ServedSegment}
 		flagapi.Mount(app, flags)
 	}
+	table, err := tools.Table(doc)
+	if err != nil {
+		return nil, err
+	}
+	mcp.New(mcp.Config{
+		Host: httpkit.Query, Path: MCPPath, Name: "millrace", Title: "Millrace", Version: buildinfo.Version(),
+		Instructions: tools.Instructions, Tools: table, Resources: tools.Resources(),
+		Site: &cfg.Site, Origins: cfg.MCPOrigins,
+	}, mcp.Deps{Keys: deps.Access, Limits: deps.Limits, Log: deps.Log, Metrics: deps.Metrics}).Mount(app)
 	rpc.Mount(app, doc, resources, rpc.Deps{Identifier: identifier, Repeats: deps.Repeats, Log: deps.Log})
 	return app, nil
 }

@@ -36,8 +36,9 @@ func (g *ground) config() queryapi.Config {
 			admission.Deps{Metrics: g.t.Registry},
 		),
 		AccessLog: g.s.Log.Access, Proxies: hosting.Proxies(g.s),
-		Site:      httpkit.Site{PublicURL: q.BaseURL(), Origins: q.Origins},
-		IngestURL: g.s.Ingest.BaseURL(), Unavailable: store.Unavailable,
+		Site:       httpkit.Site{PublicURL: q.BaseURL(), Origins: q.Origins},
+		MCPOrigins: g.s.MCP.Origins,
+		IngestURL:  g.s.Ingest.BaseURL(), Unavailable: store.Unavailable,
 	}
 }
 
