@@ -18,6 +18,7 @@ import (
 	metadata "github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/api/queryapi"
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/audit"
@@ -67,8 +68,13 @@ func TestNoRequestThatIsMadeOfTheDocumentsIsAnsweredOtherwiseThanTheySay(t *test
 	}
 	for i, host := range []string{s.QueryURL, s.IngestURL} {
 		t.Run("what a rejection names at "+strings.TrimPrefix(host, "http://"), func(t *testing.T) {
-			credentialsAreToldOf(t, host, []string{"/v1/query", "/track"}[i])
+			credentialsAreToldOf(t, host, []string{"/v1/query", "/track"}[i], "")
 		})
+		if i == 0 {
+			t.Run("what a rejection of the MCP endpoint names", func(t *testing.T) {
+				credentialsAreToldOf(t, host, queryapi.MCPPath, queryapi.MCPPath)
+			})
+		}
 		doc := harness.Document(t, host)
 		operations := doc.Operations()
 		slices.Sort(operations)
@@ -272,11 +278,13 @@ func statusOf(status int, body []byte) error {
 	var response struct {
 		Code      apierr.Code
 		ErrorCode string
+		JSONRPC   string
 	}
 	if err := json.Unmarshal(body, &response); err != nil {
 		return err
 	}
-	if response.ErrorCode != "" { // of OpenFeature, some of whose codes have several statuses
+	// Of OpenFeature and JSON-RPC, some of whose codes have several statuses.
+	if response.ErrorCode != "" || response.JSONRPC != "" {
 		return nil
 	}
 	if row := httpkit.RowOf(response.Code); row.Status != status {
@@ -292,7 +300,7 @@ func told(r *apitest.Generated) string {
 
 // credentialsAreToldOf follows what the 401 of a route names: RFC 9728 has the host tell there which
 // credentials it takes.
-func credentialsAreToldOf(t *testing.T, host, route string) {
+func credentialsAreToldOf(t *testing.T, host, route, resource string) {
 	t.Helper()
 	resp, err := http.Post(host+route, "application/json", strings.NewReader("{}"))
 	if err != nil {
@@ -316,7 +324,7 @@ func credentialsAreToldOf(t *testing.T, host, route string) {
 	if err := json.NewDecoder(told.Body).Decode(&metadata); err != nil || told.StatusCode != http.StatusOK {
 		t.Fatalf("%s: %d, %v", address, told.StatusCode, err)
 	}
-	if metadata.Resource != host || !slices.Equal(metadata.Methods, []string{"header"}) {
-		t.Errorf("%s is about %+v, want %s with keys in a header", address, metadata, host)
+	if metadata.Resource != host+resource || !slices.Equal(metadata.Methods, []string{"header"}) {
+		t.Errorf("%s is about %+v, want %s with keys in a header", address, metadata, host+resource)
 	}
 }

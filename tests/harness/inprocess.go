@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ import (
 func (s *System) startInProcess(tb testing.TB, opts Options) {
 	tb.Helper()
 	if len(opts.Settings) > 0 || opts.OwnServers {
-		tb.Fatal("an in-process system takes no options")
+		tb.Fatal("an in-process system takes no settings and no servers")
 	}
 	_, s.Kafka = kafkatest.Cluster(tb)
 	s.ClickHouse = clickhousetest.Migrated(tb, schema.Migrate)
@@ -36,6 +37,9 @@ func (s *System) startInProcess(tb testing.TB, opts Options) {
 	settings.Kafka, settings.ClickHouse, settings.Store.URL = s.Kafka, s.ClickHouse, config.Secret(s.StoreURL)
 	settings.Admin.Listen, settings.Limits, settings.Ingest.Deadline = "", testkit.WideLimits(), patience
 	settings.Log.Format = "text"
+	if opts.Verbose {
+		settings.Log.Level, settings.Log.Access = "debug", true
+	}
 	settings.Ingest.Listen, settings.Query.Listen = testkit.FreeAddr(tb), testkit.FreeAddr(tb)
 	settings.Link.Listen = testkit.FreeAddr(tb)
 	s.IngestURL, s.QueryURL = "http://"+settings.Ingest.Listen, "http://"+settings.Query.Listen
@@ -46,8 +50,17 @@ func (s *System) startInProcess(tb testing.TB, opts Options) {
 		role  Role
 		parts daemon.Components
 	}{{Edge, edge.Components}, {Sink, sink.Components}, {Query, query.Components}} {
-		run(tb, d.role, settings, d.parts)
+		s.logs = append(s.logs, run(tb, d.role, settings, d.parts))
 	}
+}
+
+// Log returns what the daemons of an InProcess system have logged so far.
+func (s *System) Log() string {
+	var b strings.Builder
+	for _, log := range s.logs {
+		b.WriteString(log.String())
+	}
+	return b.String()
 }
 
 // StartSink runs a sink in this process from the topics of a broker into a
@@ -66,8 +79,8 @@ func StartSink(tb testing.TB, cfg config.Kafka) *System {
 	return s
 }
 
-// run runs a daemon until the test ends and returns when it is ready.
-func run(tb testing.TB, role Role, settings config.Settings, parts daemon.Components) {
+// run runs a daemon until the test ends and returns its log when it is ready.
+func run(tb testing.TB, role Role, settings config.Settings, parts daemon.Components) *testkit.Log {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	log := testkit.NewLog(tb, string(role))
@@ -92,4 +105,5 @@ func run(tb testing.TB, role Role, settings config.Settings, parts daemon.Compon
 			tb.Errorf("stopping %s: %v", role, err)
 		}
 	})
+	return log
 }

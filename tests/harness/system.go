@@ -99,6 +99,7 @@ type System struct {
 	KafkaServer, StoreServer *services.Server
 
 	processes map[Role]*Process
+	logs      []*testkit.Log    // of an InProcess system's daemons
 	settings  map[string]string // of a Split system's programs
 }
 
@@ -107,6 +108,8 @@ type Options struct {
 	// OwnServers gives a Split system a Kafka and a PostgreSQL of its own, for
 	// tests that stop them.
 	OwnServers bool
+	// Verbose has an InProcess system log every request, and at the level debug.
+	Verbose bool
 	// Settings are further settings, as environment variables without the prefix
 	// MILLRACE_.
 	Settings map[string]string
