@@ -30,6 +30,7 @@ var pages = []page{
 	{"ingestion.md", ingestionPage},
 	{"licences.md", licencesPage},
 	{"limits.md", limitsPage},
+	{"mcp-tools.md", mcpToolsPage},
 	{"metrics.md", metricsPage},
 	{"query-requests.md", queryRequestsPage},
 	{"scopes.md", scopesPage},

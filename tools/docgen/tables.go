@@ -238,6 +238,10 @@ func rateTable(d *document) {
 		"told in [Limits](../guides/limits.md).")
 	var rows [][]string
 	for _, f := range &ratelimit.Families {
+		if f.Fixed > 0 {
+			rows = append(rows, []string{f.Covers, strconv.Itoa(f.Fixed), ""})
+			continue
+		}
 		rows = append(rows, []string{f.Covers, figure(f.Known), figure(f.Anonymous)})
 	}
 	rows = append(rows,

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/api/httpkit/mcp"
+	"github.com/millrace/millrace/internal/api/management"
+	"github.com/millrace/millrace/internal/api/queryapi"
+	"github.com/millrace/millrace/internal/api/queryapi/tools"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
+)
+
+// mcpToolsPage lists the tools of the MCP endpoints.
+func mcpToolsPage(string) (string, error) {
+	doc, err := queryapi.Describe(&httpkit.Site{}, "", management.Resources(management.Deps{}))
+	if err != nil {
+		return "", err
+	}
+	table, err := tools.Table(doc)
+	if err != nil {
+		return "", err
+	}
+	d := newDocument("MCP tools", "`internal/api/queryapi/tools`")
+	d.paragraph("The tools for AI clients, with their arguments. A key sees the tools of its scopes. Calls per minute\n" +
+		"count for each key; the tools of a class share them. [MCP](../guides/mcp.md) shows how to connect a client.")
+	d.heading("Query host: `POST " + queryapi.MCPPath + "`")
+	for i := range table {
+		if err := mcpTool(d, &table[i]); err != nil {
+			return "", fmt.Errorf("describing %s: %w", table[i].Name, err)
+		}
+	}
+	return d.String(), nil
+}
+
+// mcpTool describes a tool.
+func mcpTool(d *document, t *mcp.Tool) error {
+	d.subheading(code(t.Name))
+	d.paragraph(t.Description)
+	scopes := make([]string, len(t.Scopes))
+	for i, s := range t.Scopes {
+		scopes[i] = code(string(s))
+	}
+	family := ratelimit.Families[t.Class]
+	items := []string{
+		"Scope: " + strings.Join(scopes, " or ") + map[bool]string{true: ", for the whole organization"}[t.Global],
+		"Class: " + code(family.Name) + ", " + strconv.Itoa(family.Fixed) + " calls a minute",
+	}
+	d.items(items)
+	var schema struct {
+		Required   []string `json:"required"`
+		Properties map[string]struct {
+			Type        any    `json:"type"`
+			Description string `json:"description"`
+		} `json:"properties"`
+	}
+	if err := json.Unmarshal(t.Input, &schema); err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		p := schema.Properties[name]
+		kind, _ := p.Type.(string)
+		if several, ok := p.Type.([]any); ok {
+			kind = fmt.Sprint(several[0], " or null")
+		}
+		required := ""
+		if slices.Contains(schema.Required, name) {
+			required = "yes"
+		}
+		rows = append(rows, []string{code(name), kind, required, p.Description})
+	}
+	d.table([]string{"Argument", "Type", "Required", "Meaning"}, rows)
+	return nil
+}
