@@ -19,7 +19,7 @@ func newMetrics(reg prometheus.Registerer, e *Endpoint) *metrics {
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_mcp_streams_limit", Help: "Limit of millrace_mcp_streams. The host rejects further streams.",
 	}, func() float64 { return float64(e.streams.most) })
-	return &metrics{
+	m := &metrics{
 		calls: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_mcp_tool_calls_total",
 			Help: "Calls of MCP tools by tool and outcome: ok, or the error code that the client got.",
@@ -30,6 +30,20 @@ func newMetrics(reg prometheus.Registerer, e *Endpoint) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15), // 1 ms to 16 s
 		}),
 	}
+	for i := range e.cfg.Tools { // so that a rate has a 0 to begin with
+		for _, outcome := range outcomes {
+			m.calls.WithLabelValues(e.cfg.Tools[i].Name, string(outcome))
+		}
+	}
+	return m
 }
+
+// outcomes are those of calls: ok, and the codes of errors.
+var outcomes = []Code{
+	outcomeOK, InvalidInput, NotFound, Unauthorized, Forbidden, RateLimited, Conflict, Unavailable, UpstreamTimeout,
+	QueryFailed, Internal,
+}
+
+const outcomeOK Code = "ok"
 
 func (m *metrics) count(tool, outcome string) { m.calls.WithLabelValues(tool, outcome).Inc() }
