@@ -5,10 +5,10 @@ import "encoding/json"
 // ResourceMetadataPath is where RFC 9728 has a host say which credentials it takes.
 const ResourceMetadataPath = "/.well-known/oauth-protected-resource"
 
-// ResourceMetadata is the document at ResourceMetadataPath of a resource of the host: the host itself,
-// or the path of one, which is then inserted behind ResourceMetadataPath. Every response with 401
-// names it. It names no authorization server: API keys are made by people. Documentation is a path of
-// the host.
+// ResourceMetadata returns the document of RFC 9728 about a resource: the host itself, with an empty
+// path, or one of its routes. It is served at ResourceMetadataPath followed by path, and every response
+// with 401 names it. It lists no authorization server, because people create API keys. documentation
+// is a path of the host.
 func (s *Site) ResourceMetadata(path string, scopes []string, documentation string) []byte {
 	text, _ := json.Marshal(struct { // of texts
 		Resource      string   `json:"resource"`
@@ -20,9 +20,9 @@ func (s *Site) ResourceMetadata(path string, scopes []string, documentation stri
 	return text
 }
 
-// challenge is the WWW-Authenticate header of RFC 9728: it names that document, on the host's
-// public address. What the request says of the host that was asked is its caller's word, and
-// stands in no address. path is that of the resource, empty for the host.
+// challenge returns the WWW-Authenticate header of RFC 9728, which names the metadata document of a
+// resource. The address is the host's public one, because a caller can send any Host header. path is
+// the resource's, as in ResourceMetadata.
 func challenge(public, path string) string {
 	if public == "" {
 		return "Bearer"

@@ -29,12 +29,12 @@ const (
 
 // Config describes the endpoint of a host.
 type Config struct {
-	Host httpkit.Host
+	Host httpkit.Host // for metrics
 	// Path is the route, such as /v1/mcp.
 	Path string
 	// Name and Title identify the server to clients, and Version is its release.
 	Name, Title, Version string
-	// Instructions tell the model how to use the tools.
+	// Instructions describe the tools to the model, in a few sentences.
 	Instructions string
 	Tools        []Tool // sorted by name
 	Resources    []Resource
@@ -58,7 +58,7 @@ type Keys interface {
 // Deps are the parts that an endpoint needs.
 type Deps struct {
 	Keys    Keys
-	Limits  *ratelimit.Limiter // nil limits nobody
+	Limits  *ratelimit.Limiter // nil for no limits
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 }

@@ -18,7 +18,7 @@ const (
 	notifications = "notifications/"
 
 	headerVersion = "Mcp-Protocol-Version"
-	// revision2026 is the first revision in which the HTTP status tells an unknown method apart.
+	// revision2026 is the first revision whose responses to unknown methods have the status 404.
 	revision2026 = "2026-07-28"
 )
 

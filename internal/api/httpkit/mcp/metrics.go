@@ -46,4 +46,6 @@ var outcomes = []Code{
 
 const outcomeOK Code = "ok"
 
-func (m *metrics) count(tool, outcome string) { m.calls.WithLabelValues(tool, outcome).Inc() }
+func (m *metrics) count(tool string, outcome Code) {
+	m.calls.WithLabelValues(tool, string(outcome)).Inc()
+}

@@ -26,8 +26,8 @@ func newPlaces(perKey, most int) *places {
 	return &places{perKey: perKey, most: most, of: map[string]int{}}
 }
 
-// enter takes a place until leave is called. It returns a RateLimited error if the key has all of its
-// places, and a ServiceUnavailable error if there is none left.
+// enter acquires a place until leave is called. It returns a RateLimited error if the key holds perKey
+// places, and a ServiceUnavailable error if most places are taken.
 func (p *places) enter(key string) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

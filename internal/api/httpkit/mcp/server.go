@@ -23,7 +23,7 @@ const (
 	privateFor = 5 * time.Minute
 )
 
-// toolSet is a set of the endpoint's tools; bit i stands for Config.Tools[i].
+// toolSet is a set of the endpoint's tools, with bit i for Config.Tools[i].
 type toolSet uint64
 
 // toolsOf returns the tools that are open to a principal.
@@ -65,7 +65,7 @@ func (e *Endpoint) addTools(s *mcp.Server) {
 	}
 }
 
-// cacheable tells clients how long they may keep a list or a document.
+// cacheable sets how long clients may cache a list or a document.
 func cacheable(_ context.Context, r mcp.Request, c *mcp.Cacheable) {
 	c.TTLMs, c.CacheScope = int(publicFor.Milliseconds()), "public"
 	if _, ok := r.(*mcp.ListToolsRequest); ok {
@@ -102,10 +102,10 @@ func (e *Endpoint) answer(t *Tool) mcp.ToolHandler {
 		r := requestOf(ctx)
 		started := time.Now()
 		result, err := e.call(r, t, req.Params.Arguments)
-		outcome := "ok"
+		outcome := outcomeOK
 		if err != nil {
 			failed := e.explain(r.ctx, t, err)
-			result, outcome = failed.result(), string(failed.Code)
+			result, outcome = failed.result(), failed.Code
 		}
 		e.metrics.count(t.Name, outcome)
 		e.metrics.duration.Observe(time.Since(started).Seconds())
