@@ -44,6 +44,7 @@ type Claim struct {
 	owner, group *account
 	kind         Kind
 	bytes        int64
+	extra        bool // its request was admitted beyond the limit
 }
 
 // Open begins a claim of a caller, who belongs to a group of callers; either may

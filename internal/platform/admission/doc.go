@@ -17,8 +17,8 @@
 //     divided by those that were finished lately (Little's law), so it is the same
 //     whether Kafka or the processor is slow, and one large request is no queue.
 //     While it exceeds the target, no more are let in than can be finished within
-//     the target, and twice as many of callers that hold little; shares are counted
-//     in requests too.
+//     the target, and beyond that as many again of callers that hold little; shares are
+//     counted in requests too.
 //
 // A rejection is a ServiceUnavailable error that names a wait of 2 to 10 seconds. While more
 // is rejected than done, Pause says how long to hold it back. A

@@ -68,6 +68,7 @@ type Gate struct {
 	used  account             // by all claims
 	parts [kinds]atomic.Int64 // bytes of it, by kind
 	limit atomic.Int64        // requests at work, while they wait too long; else unlimited
+	extra atomic.Int64        // requests at work that were admitted beyond the limit
 	pause atomic.Int64        // of a rejection, in nanoseconds
 	// Since the last look: requests that were finished, and rejections.
 	done, turned atomic.Int64
@@ -133,15 +134,19 @@ func (r Reason) String() string {
 
 // take charges n bytes for a claim, or says why not.
 func (g *Gate) take(c *Claim, n int64) Reason {
-	delta := n
-	if c.kind == Work && c.bytes == 0 {
+	delta, request := n, c.kind == Work && c.bytes == 0
+	if request {
 		delta += one
 	}
-	after := g.used.Add(delta)
-	why := g.judge(c, n, after-delta)
+	before := g.used.Add(delta) - delta
+	why := g.judge(c, n, before)
 	if why != admitted {
 		g.used.Add(-delta)
 		return why
+	}
+	if request && requestsOf(before) >= g.limit.Load() {
+		c.extra = true
+		g.extra.Add(1)
 	}
 	c.charge(n, delta)
 	return admitted
@@ -170,8 +175,10 @@ func (g *Gate) judge(c *Claim, n, before int64) Reason {
 	if c.kind != Work { // or one caller could have all that bodies may take
 		forShares = min(freeBytes, ofKind)
 	}
-	if c.holdsLittle(limit) {
-		freeRequests += limit // who made the queue should not keep the others out
+	if c.holdsLittle(max(limit, requestsOf(before))) {
+		// The requests of a caller that made the queue do not keep the others out, also those
+		// admitted before there was a limit: only what was admitted beyond the limit counts.
+		freeRequests = max(freeRequests, 0) + limit - g.extra.Load()
 	}
 	switch {
 	case freeRequests <= 0 && c.kind == Work && c.bytes == 0:
@@ -216,6 +223,10 @@ func (g *Gate) release(c *Claim, n int64) {
 	delta := n
 	if c.kind == Work && n == c.bytes {
 		delta += one
+		if c.extra {
+			c.extra = false
+			g.extra.Add(-1)
+		}
 	}
 	c.charge(-n, -delta)
 	g.used.Add(-delta)

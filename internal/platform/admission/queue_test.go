@@ -252,6 +252,30 @@ func TestWhileThereIsAQueueWhoMakesItIsRejectedFirst(t *testing.T) {
 	})
 }
 
+// The requests that a greedy caller has at work when the limit falls are many times the limit.
+func TestGate_AdmitsASmallCallerWhileALongQueueDrains(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, huge, nil)
+		go g.Run(t.Context())
+		s := &service{g: g, owner: "hot", rate: 5 * rate}
+		s.pass(5*time.Second, 500)
+		s.pass(10*time.Millisecond, 25*rate*100) // five seconds of work at once
+		s.pass(2*lookEvery, 0)
+		if held, limit := g.requests(), g.limit.Load(); held < 20*rate || limit > 6*rate {
+			t.Fatalf("%d requests are at work, and the limit is %d", held, limit)
+		}
+		s.owner, s.rejected = "other", 0
+		s.pass(10*time.Second, rate/10)
+		if s.rejected > 0 {
+			t.Errorf("%d of 1000 requests of the other caller were rejected", s.rejected)
+		}
+		if extra := g.extra.Load(); extra != 0 {
+			t.Errorf("%d requests count as admitted beyond the limit after the queue has drained", extra)
+		}
+	})
+}
+
 func TestARejectedClaimOfAQueueSaysSo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
