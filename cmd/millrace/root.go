@@ -29,8 +29,8 @@ deployment of it.
 
 Every setting is a flag of every command, an environment variable and a key of the
 settings file: --kafka.brokers is MILLRACE_KAFKA_BROKERS and kafka.brokers. "millrace
-config reference" lists them. If the settings name no backend, a command uses that of
-the standalone process on this machine.
+config reference" lists them. Where the settings give no address of a backend, a command
+uses the backend of the standalone process on this machine.
 
 An interrupted command exits with 130, unless its help says otherwise.`,
 		SilenceUsage:      true,

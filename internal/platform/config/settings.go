@@ -203,7 +203,7 @@ type EmbeddedClickHouseHTTP struct {
 
 // Kafka configures the clients of the event topics.
 type Kafka struct {
-	Brokers          []string      `koanf:"brokers" form:"address" empty:"ok" help:"Kafka bootstrap addresses, host:port, comma-separated. Empty means the embedded broker in standalone mode; other daemons require it."`
+	Brokers          []string      `koanf:"brokers" form:"address" empty:"ok" help:"Kafka bootstrap addresses, host:port, comma-separated. If empty, standalone mode uses the embedded broker. The separate daemons require an address."`
 	TopicPrefix      string        `koanf:"topic_prefix" form:"topic" empty:"ok" help:"Prefix of every topic name. Empty adds none."`
 	Partitions       int           `koanf:"partitions" range:"0..10000" help:"Partitions of the topics that millrace creates. 0 means 64, and 2 in standalone mode."`
 	Replication      int           `koanf:"replication" range:"0..9" help:"Replicas of the topics that millrace creates. 0 means 3, and 1 in standalone mode."`
@@ -225,7 +225,7 @@ type KafkaSASL struct {
 
 // ClickHouse configures the clients of the analytics database.
 type ClickHouse struct {
-	Addr     []string `koanf:"addr" form:"address" empty:"ok" help:"ClickHouse native-protocol addresses, host:port, comma-separated: replicas of one cluster, or several paths to one server. A process uses one address and fails over to the next. Empty means the embedded server in standalone mode; other daemons require it."`
+	Addr     []string `koanf:"addr" form:"address" empty:"ok" help:"ClickHouse native-protocol addresses, host:port, comma-separated: replicas of one cluster, or several paths to one server. A process uses one address and fails over to the next. If empty, standalone mode uses the embedded server. The separate daemons require an address."`
 	Database string   `koanf:"database" form:"identifier" help:"Database of the analytics tables."`
 	User     string   `koanf:"user" form:"text" help:"ClickHouse user."`
 	Password Secret   `koanf:"password" form:"text" empty:"ok" help:"ClickHouse password."`
@@ -244,7 +244,7 @@ type ClickHouse struct {
 
 // Store configures the metadata store.
 type Store struct {
-	URL Secret `koanf:"url" form:"store" empty:"ok" help:"URL of the metadata store: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE. Empty means a SQLite file in data.dir in standalone mode; other daemons require it."`
+	URL Secret `koanf:"url" form:"store" empty:"ok" help:"URL of the metadata store: sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE. If empty, standalone mode uses a SQLite file in data.dir. The separate daemons require a URL."`
 
 	URLFile      string        `koanf:"url_file" form:"path" empty:"ok" help:"File that holds the URL of the metadata store; an alternative to store.url. It is read for each new connection."`
 	Password     Secret        `koanf:"password" form:"text" empty:"ok" help:"PostgreSQL password, for a store.url without one."`
