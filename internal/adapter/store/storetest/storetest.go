@@ -43,7 +43,7 @@ func Run(t *testing.T, empty URL, clone Copy) {
 	}
 	for _, tests := range []map[string]func(*testing.T, *Fixture){
 		organizationTests, peopleTests, departureTests, deletedOrganizationTests, invitationTests, sessionTests, deviceTests,
-		verificationTests, accountDeletionTests, websiteTests, moveTests, keyTests, keyLifeTests, saltTests,
+		verificationTests, accountDeletionTests, websiteTests, moveTests, keyTests, keyLifeTests, saltTests, secretTests,
 		transactionTests, journalTests, idempotencyTests, auditTests, quotaTests, erasureTests, retentionTests, grantTests,
 		linkTests, linkEndTests, folderTests, domainTests, domainLinkTests, servingTests, servingChangeTests, blockTests,
 		directoryTests, flagTests, flagChangeTests, flagOwnerTests, flagSetTests, flagRenewalTests, flagWalkTests,
