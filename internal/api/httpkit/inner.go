@@ -38,6 +38,14 @@ func NewInner(c *fiber.Ctx) *Inner {
 	return i
 }
 
+// With returns the caller's inner requests with another header.
+func (i *Inner) With(name, value string) *Inner {
+	more := &Inner{kit: i.kit, addr: i.addr}
+	i.header.CopyTo(&more.header)
+	more.header.Set(name, value)
+	return more
+}
+
 // Do serves a request and returns the status and the body of the response, which is the caller's
 // to keep. uri is a path with its query string. A context that ends, ends the request's.
 func (i *Inner) Do(ctx context.Context, method, uri string, body []byte) (status int, response []byte) {

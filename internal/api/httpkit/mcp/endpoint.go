@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -57,10 +58,14 @@ type Keys interface {
 
 // Deps are the parts that an endpoint needs.
 type Deps struct {
-	Keys    Keys
-	Limits  *ratelimit.Limiter // nil for no limits
+	Keys   Keys
+	Limits *ratelimit.Limiter // nil for no limits
+	// Secret returns the key that signs confirmations, the same in all processes. It is required if a
+	// tool has a Plan.
+	Secret  func(context.Context) ([]byte, error)
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
+	Now     func() time.Time // nil for time.Now
 }
 
 // Endpoint is the MCP server of a host.
@@ -78,6 +83,9 @@ type Endpoint struct {
 func New(cfg Config, deps Deps) *Endpoint {
 	e := &Endpoint{
 		cfg: cfg, deps: deps, calls: newPlaces(MaxInFlight, 0), streams: newPlaces(MaxKeyStreams, MaxStreams),
+	}
+	if e.deps.Now == nil {
+		e.deps.Now = time.Now
 	}
 	e.metrics = newMetrics(deps.Metrics, e)
 	e.server = e.newServer()

@@ -64,10 +64,10 @@ type host struct {
 const object = `{"type":"object"}`
 
 // newHost serves an endpoint whose tools echo, fail and wait.
-func newHost(t *testing.T, change ...func(*Config, *Deps)) *host {
-	t.Helper()
+func newHost(tb testing.TB, change ...func(*Config, *Deps)) *host {
+	tb.Helper()
 	h := &host{
-		keys: &keyring{keys: map[string]auth.Principal{}}, log: testkit.NewLog(t, "host"),
+		keys: &keyring{keys: map[string]auth.Principal{}}, log: testkit.NewLog(tb, "host"),
 		entered: make(chan struct{}, 100), left: make(chan struct{}, 100),
 	}
 	h.keys.set("reader", "read:data")
@@ -116,27 +116,27 @@ func newHost(t *testing.T, change ...func(*Config, *Deps)) *host {
 	app := httpkit.New(httpkit.Config{Host: httpkit.Query, Site: *cfg.Site, MCPPath: cfg.Path, Deadline: time.Minute},
 		httpkit.Deps{Log: deps.Log, Metrics: prometheus.NewRegistry()})
 	New(cfg, deps).Mount(app)
-	url, stop := serve(t, app)
+	url, stop := serve(tb, app)
 	h.url, h.stop = url+cfg.Path, stop
 	return h
 }
 
 // serve starts an app; stop begins to drain it, as the end of the test does.
-func serve(t *testing.T, app *fiber.App) (url string, stop func()) {
-	t.Helper()
-	addr := testkit.FreeAddr(t)
+func serve(tb testing.TB, app *fiber.App) (url string, stop func()) {
+	tb.Helper()
+	addr := testkit.FreeAddr(tb)
 	component := httpkit.ListenComponent("host", addr, "none", app, slog.New(slog.DiscardHandler))
-	if err := component.Start(t.Context()); err != nil {
-		t.Fatal(err)
+	if err := component.Start(tb.Context()); err != nil {
+		tb.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ctx, stop := context.WithCancel(context.WithoutCancel(tb.Context()))
 	done := make(chan error, 1)
 	go func() { done <- errors.Join(component.Run(ctx), component.Stop(context.WithoutCancel(ctx))) }()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
 		stop()
 		if err := <-done; err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return "http://" + addr, stop

@@ -101,7 +101,7 @@ func (e *Endpoint) answer(t *Tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := requestOf(ctx)
 		started := time.Now()
-		result, err := e.call(r, t, req.Params.Arguments)
+		result, err := e.call(r, t, req)
 		outcome := outcomeOK
 		if err != nil {
 			failed := e.explain(r.ctx, t, err)
@@ -114,7 +114,7 @@ func (e *Endpoint) answer(t *Tool) mcp.ToolHandler {
 }
 
 // call checks the caller, counts a call against the limit of its tool's class, and makes it.
-func (e *Endpoint) call(r *request, t *Tool, arguments json.RawMessage) (result *mcp.CallToolResult, err error) {
+func (e *Endpoint) call(r *request, t *Tool, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -130,13 +130,19 @@ func (e *Endpoint) call(r *request, t *Tool, arguments json.RawMessage) (result 
 		return nil, err
 	}
 	lease.Release(r.ctx)
-	if len(arguments) == 0 || string(arguments) == "null" {
-		arguments = json.RawMessage("{}")
+	c := &Call{Caller: r.Caller, Arguments: req.Params.Arguments}
+	if len(c.Arguments) == 0 || string(c.Arguments) == "null" {
+		c.Arguments = json.RawMessage("{}")
 	}
-	if arguments[0] != '{' {
+	if c.Arguments[0] != '{' {
 		return nil, &Error{Code: InvalidInput, Message: "arguments must be a JSON object"}
 	}
-	answer, err := t.Run(r.ctx, &Call{Caller: r.Caller, Arguments: arguments})
+	if t.Plan != nil {
+		if result, err := e.confirm(r.ctx, t, c, req); result != nil || err != nil {
+			return result, err
+		}
+	}
+	answer, err := t.Run(r.ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -112,6 +112,20 @@ func TestListen_EndsWithItsKey(t *testing.T) {
 	other.wait(t, changed)
 }
 
+func TestListen_SendsComments(t *testing.T) {
+	t.Parallel()
+	l := newHost(t).listen(t, "reader")
+	l.wait(t, "acknowledged")
+	select {
+	case line := <-l.lines:
+		if line != ":" {
+			t.Errorf("the next line is %q, want a comment", line)
+		}
+	case <-time.After(testkit.Promised(comment + 5*time.Second)):
+		t.Error("the stream has no comment")
+	}
+}
+
 func TestListen_EndsWithTheHost(t *testing.T) {
 	t.Parallel()
 	h := newHost(t)
