@@ -91,6 +91,8 @@ type Deps struct {
 	Limits *ratelimit.Limiter
 	// Repeats remembers calls with an Idempotency-Key; nil makes each of them.
 	Repeats *idempotency.Calls
+	// ConfirmKey returns the key that signs confirmations of MCP clients, of 32 bytes.
+	ConfirmKey func(context.Context) ([]byte, error)
 	// Now tells what "today" is; nil means time.Now.
 	Now func() time.Time
 }
@@ -215,7 +217,10 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 		Host: httpkit.Query, Path: MCPPath, Name: "millrace", Title: "Millrace", Version: buildinfo.Version(),
 		Instructions: tools.Instructions, Tools: table, Resources: tools.Resources(),
 		Site: &cfg.Site, Origins: cfg.MCPOrigins,
-	}, mcp.Deps{Keys: deps.Access, Limits: deps.Limits, Log: deps.Log, Metrics: deps.Metrics}).Mount(app)
+	}, mcp.Deps{
+		Keys: deps.Access, Limits: deps.Limits, Log: deps.Log, Metrics: deps.Metrics, Now: deps.Now,
+		Secret: deps.ConfirmKey,
+	}).Mount(app)
 	rpc.Mount(app, doc, resources, rpc.Deps{Identifier: identifier, Repeats: deps.Repeats, Log: deps.Log})
 	return app, nil
 }

@@ -18,7 +18,7 @@ func (g *ground) listener(people *people, quotas *quotas, flags *flags) (lifecyc
 		Log: g.t.Log, Metrics: g.t.Registry, Tracer: g.t.Tracer, Access: g.access, Moves: g.access,
 		Executor: g.tables.engine, Dirty: g.tables.dirty, Tenants: g.db, Links: g.db, Limits: g.limiter,
 		Repeats: idempotency.New(g.db, nil), Sessions: people.sessions, Management: g.operations(people, quotas),
-		Flags: &flags.served,
+		Flags: &flags.served, ConfirmKey: g.db.ConfirmKey,
 	})
 	if err != nil {
 		return lifecycle.Component{}, err

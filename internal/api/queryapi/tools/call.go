@@ -22,13 +22,11 @@ type call struct {
 }
 
 // runner checks the arguments of a tool before it runs.
-func runner(
-	input *rpc.Input, run func(*call) (mcp.Answer, error),
-) func(context.Context, *mcp.Call) (mcp.Answer, error) {
-	return func(ctx context.Context, c *mcp.Call) (mcp.Answer, error) {
+func runner[Out any](input *rpc.Input, run func(*call) (Out, error)) func(context.Context, *mcp.Call) (Out, error) {
+	return func(ctx context.Context, c *mcp.Call) (none Out, _ error) {
 		args, err := input.Check(c.Arguments)
 		if err != nil {
-			return mcp.Answer{}, err
+			return none, err
 		}
 		return run(&call{c, ctx, args})
 	}
@@ -49,7 +47,11 @@ func (c *call) post(path string, query url.Values, body, response any) error {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	status, answer := c.Host.Do(c.ctx, http.MethodPost, path, text)
+	host := c.Host
+	if c.Confirmed != nil {
+		host = host.With("Idempotency-Key", c.Confirmed.Key)
+	}
+	status, answer := host.Do(c.ctx, http.MethodPost, path, text)
 	if status >= http.StatusMultipleChoices {
 		return mcp.Parse(answer)
 	}

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,6 +27,8 @@ type row struct {
 	// name of a required one. own are arguments that the body does not have, by such names.
 	fields []string
 	own    map[string]*huma.Schema
+	// plan describes the change that a call would make; nil for none.
+	plan func(*call) (*mcp.Plan, error)
 	// run answers a call with checked arguments.
 	run func(*call) (mcp.Answer, error)
 }
@@ -51,13 +54,15 @@ const idBytes = 128
 var (
 	argWebsite  = text(idBytes, "Id of the website.")
 	argTimeZone = text(64, "IANA time zone of days and hours; UTC if absent.")
+	argConfirm  = text(2048, "confirmToken of the preview, to make the change.")
 	argNext     = text(2048, "meta.nextCursor of the previous answer, with the same other arguments.")
 )
 
 // table lists the tools.
 func table(doc *rpc.Document) []row {
 	read := []auth.Scope{auth.ScopeReadData}
-	links, flags := []auth.Scope{auth.ScopeReadLinks}, []auth.Scope{auth.ScopeManageFlags}
+	links, writeLinks := []auth.Scope{auth.ScopeReadLinks}, []auth.Scope{auth.ScopeWriteLinks}
+	flags := []auth.Scope{auth.ScopeManageFlags}
 	return []row{
 		{
 			Tool: mcp.Tool{
@@ -173,6 +178,80 @@ func table(doc *rpc.Document) []row {
 			},
 			run: record("flags", "evaluate"),
 		},
+		{
+			Tool: mcp.Tool{
+				Name: "save_link", Title: "Create or change a short link", Class: ratelimit.MCPWrites, Scopes: writeLinks,
+				Global: true, Writes: true, Destructive: true,
+				Description: "Create a short link, or change the link with the given id. A change is made after a confirmation; " +
+					"absent fields keep their values.",
+			},
+			body: rpc.Path("links", "update"),
+			fields: []string{
+				"id: Link to change; absent for a new link.", "url: Where the link leads; required for a new link.",
+				"slug: Path of the link; generated if absent.", "domain: Own domain; the shared host if absent.", "name",
+				"folderId", "tags: Replaced as a whole.", "enabled", "expiresAt: Date-time; null for never.",
+			},
+			plan: change("links"), run: save("links"),
+		},
+		{
+			Tool: mcp.Tool{
+				Name: "delete_link", Title: "Delete a short link", Class: ratelimit.MCPWrites, Scopes: writeLinks, Global: true,
+				Writes: true, Destructive: true, Idempotent: true,
+				Description: "Delete a short link, after a confirmation. It can be restored in the dashboard for 30 days.",
+			},
+			body: rpc.Path("links", "delete"), fields: []string{"id!"},
+			plan: deletion("links"), run: confirmed("links"),
+		},
+		{
+			Tool: mcp.Tool{
+				Name: "save_flag", Title: "Create or change a feature flag", Class: ratelimit.MCPWrites, Scopes: flags,
+				Writes: true, Destructive: true,
+				Description: "Create a feature flag, inactive at first, or change the flag with the given id. A change is made " +
+					"after a confirmation; absent fields keep their values, and lists are replaced as a whole.",
+			},
+			body: rpc.Path("flags", "create"),
+			fields: []string{
+				"key: Key of a new flag; it cannot be changed.", "type: Type of a new flag; it cannot be changed.",
+				"websiteId: Website of a new flag; absent for all websites.", "name", "description", "visibility", "tags",
+				"variants: As get_flag shows them.", "defaultVariant: Variant if no rule applies.",
+				"offVariant: Variant while the flag is inactive.", "rules: As get_flag shows them.",
+			},
+			own:  map[string]*huma.Schema{"id": text(64, "Flag to change; absent for a new flag.")},
+			plan: change("flags"), run: save("flags"),
+		},
+		{
+			Tool: mcp.Tool{
+				Name: "set_flag_status", Title: "Switch a feature flag", Class: ratelimit.MCPWrites, Scopes: flags,
+				Writes: true, Destructive: true, Idempotent: true,
+				Description: "Switch a feature flag on or off, or archive it, after a confirmation. Only an inactive flag can be " +
+					"archived, and an archived flag becomes inactive first.",
+			},
+			body: rpc.Path("flags", "enable"), fields: []string{"id!"},
+			own: map[string]*huma.Schema{
+				"status!": {Type: huma.TypeString, Enum: []any{flagActive, flagInactive, flagArchived}},
+			},
+			plan: flagSwitch, run: confirmed("flags", "status"),
+		},
+		{
+			Tool: mcp.Tool{
+				Name: "set_flag_targets", Title: "Set a feature flag's targets", Class: ratelimit.MCPWrites, Scopes: flags,
+				Writes: true, Destructive: true, Idempotent: true,
+				Description: "Give users a variant of a feature flag regardless of its rules, or take it from them, after a " +
+					"confirmation.",
+			},
+			body: rpc.Path("flags", "addTargets"),
+			fields: []string{
+				"id!", "variant: Variant that the users get; absent for mode remove.", "userIds", "emails",
+				"environment: The base if absent.",
+			},
+			own: map[string]*huma.Schema{
+				"mode": {
+					Type: huma.TypeString, Enum: []any{modeAppend, modeReplace, modeRemove}, Default: modeAppend,
+					Description: "replace takes the variant from all other users.",
+				},
+			},
+			plan: targeting, run: retarget,
+		},
 	}
 }
 
@@ -219,7 +298,41 @@ func (r *row) tool(doc *rpc.Document) (*mcp.Tool, error) {
 		return nil, err
 	}
 	t := r.Tool
-	t.Input = input.Schema
 	t.Run = runner(input, r.run)
-	return &t, nil
+	if r.plan != nil {
+		t.Plan = runner(input, r.plan)
+		schema.Properties[mcp.ConfirmToken] = argConfirm
+	}
+	t.Input, err = brief(schema)
+	return &t, err
+}
+
+// brief encodes a schema without the lengths of texts, which cost more of a model's context than they
+// help: the check reports them.
+func brief(schema *huma.Schema) ([]byte, error) {
+	text, err := json.Marshal(schema)
+	if err != nil {
+		return nil, err
+	}
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		return nil, err
+	}
+	var strip func(any)
+	strip = func(value any) {
+		switch v := value.(type) {
+		case map[string]any:
+			delete(v, "minLength")
+			delete(v, "maxLength")
+			for _, member := range v {
+				strip(member)
+			}
+		case []any:
+			for _, item := range v {
+				strip(item)
+			}
+		}
+	}
+	strip(value)
+	return json.Marshal(value)
 }
