@@ -193,6 +193,25 @@ func (s seeder) keys(ctx context.Context) error {
 	return nil
 }
 
+// NewKey makes a key of the own organization, with all scopes.
+func (s *System) NewKey(tb testing.TB) (secret string) {
+	tb.Helper()
+	db, err := store.Open(tb.Context(), s.StoreURL, store.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer db.Close()
+	spec := apikey.Spec{OrganizationID: s.OrganizationID, Name: tb.Name(), Scopes: auth.AllScopes().Strings()}
+	key, secret, err := apikey.New(keyPrefix, spec, time.Now())
+	if err == nil {
+		err = db.CreateKey(tb.Context(), bySeeder, key)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return secret
+}
+
 // deadKeys makes the keys that are rejected.
 func (s seeder) deadKeys(ctx context.Context) error {
 	then := s.now.Add(-48 * time.Hour) // when they were made, and what ended them happened

@@ -23,15 +23,15 @@ func TestMain(m *testing.M) { harness.Main(m) }
 type system struct {
 	*harness.System
 
-	endpoint string
-	linkID   string
+	endpoint       string
+	linkID, flagID string
 }
 
 func TestClients_CallTheEndpoint(t *testing.T) {
 	s := &system{System: harness.New(t, harness.InProcess, harness.Options{Verbose: true})}
 	s.endpoint = s.QueryURL + "/v1/mcp"
 	s.linkID = s.create(t, "links", `{"url":"https://example.com/"}`)
-	s.create(t, "flags", `{"key":"nav","type":"boolean"}`)
+	s.flagID = s.create(t, "flags", `{"key":"nav","type":"boolean"}`)
 	t.Run("clients", func(t *testing.T) {
 		for _, revision := range mcpclient.Revisions {
 			t.Run("conformance suite, "+revision, func(t *testing.T) {
@@ -46,6 +46,7 @@ func TestClients_CallTheEndpoint(t *testing.T) {
 			})
 		}
 		t.Run("Inspector", s.runInspector)
+		t.Run("writes", s.runWrites)
 	})
 	for _, key := range []string{s.UnknownKey, s.RevokedKey, s.MalformedKey} {
 		if a, err := harness.Post(t.Context(), s.endpoint, key, []byte(`{}`)); err != nil || a.Status != http.StatusUnauthorized {
@@ -108,12 +109,15 @@ func (s *system) proxy(t *testing.T) string {
 // one that may not read.
 func (s *system) runSDK(t *testing.T, era string) {
 	t.Helper()
-	out, err := mcpclient.Run(t, "testdata/client.mjs", era, s.endpoint, s.Key, s.NoReadKey, s.WebsiteID)
+	link := s.create(t, "links", `{"url":"https://example.com/","name":"old","slug":"sdk-`+era+`"}`)
+	shortURL := s.LinkURL + "/sdk-" + era
+	out, err := mcpclient.Run(t, "testdata/client.mjs", era, s.endpoint, s.NewKey(t), s.NoReadKey, s.WebsiteID, link)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var got struct {
 		Tools, OtherTools []string
+		Saved             []string
 		Rows              int
 		IsError           bool
 		Error             struct {
@@ -126,6 +130,13 @@ func (s *system) runSDK(t *testing.T, era string) {
 	}
 	if !slices.Contains(got.Tools, "run_query") || slices.Contains(got.OtherTools, "run_query") || got.Rows != 1 {
 		t.Errorf("tools or rows are wrong: %s", out)
+	}
+	want := []string{"by token"}
+	if era == "modern" { // with the question of the form
+		want = append(want, "Change "+shortURL+"?\nname: \"by form\" (now \"by token\")", "by form")
+	}
+	if !slices.Equal(got.Saved, want) {
+		t.Errorf("the confirmed writes: %q, want %q", got.Saved, want)
 	}
 	if !got.IsError || got.Error.Code != "forbidden" || !strings.Contains(got.Error.Message, "read:data") {
 		t.Errorf("a key without the scope: %s", out)
@@ -144,15 +155,21 @@ var calls = map[string]string{
 	"list_flags":           `{}`,
 	"get_flag":             `{"key":"nav","websiteId":null}`,
 	"evaluate_flag":        `{"key":"nav","context":{"attributes":{"plan":"pro"}},"explain":true}`,
+	"save_link":            `{"url":"https://example.com/new"}`,
+	"delete_link":          `{"id":"$LINK"}`,
+	"save_flag":            `{"key":"new","type":"boolean"}`,
+	"set_flag_status":      `{"id":"$FLAG","status":"active"}`,
+	"set_flag_targets":     `{"id":"$FLAG","variant":"on","userIds":["u1"]}`,
 }
 
 // runInspector lists the tools with the MCP Inspector, which checks their schemas, and calls each.
 func (s *system) runInspector(t *testing.T) {
 	t.Parallel()
+	key := s.NewKey(t)
 	inspect := func(t *testing.T, args ...string) string {
 		t.Helper()
 		out, err := mcpclient.Run(t, mcpclient.Inspector, append([]string{
-			"--cli", s.endpoint, "--transport", "http", "--header", "x-api-key: " + s.Key, "--format", "json",
+			"--cli", s.endpoint, "--transport", "http", "--header", "x-api-key: " + key, "--format", "json",
 		}, args...)...)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -175,8 +192,11 @@ func (s *system) runInspector(t *testing.T) {
 			if !ok {
 				t.Fatal("calls has no arguments for this tool")
 			}
-			arguments = strings.NewReplacer("$WEBSITE", s.WebsiteID, "$LINK", s.linkID).Replace(arguments)
-			inspect(t, "--method", "tools/call", "--tool-name", tool.Name, "--tool-args-json", arguments)
+			arguments = strings.NewReplacer("$WEBSITE", s.WebsiteID, "$LINK", s.linkID, "$FLAG", s.flagID).Replace(arguments)
+			out := inspect(t, "--method", "tools/call", "--tool-name", tool.Name, "--tool-args-json", arguments)
+			if strings.Contains(out, `"isError"`) {
+				t.Errorf("the call failed: %s", out)
+			}
 		})
 	}
 }

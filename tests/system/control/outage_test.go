@@ -165,6 +165,11 @@ func withoutStore(t *testing.T, s *stage) {
 		for _, path := range []string{"/rpc/websites/list", "/rpc/organization/get"} {
 			cannotTell(t, path, s.query().base+path, s.known, `{}`)
 		}
+		mcp := s.query().base + "/v1/mcp"
+		cannotTell(t, "MCP, a key that it does not know", mcp, unknown, `{}`)
+		if a, err := harness.Post(t.Context(), mcp, s.known, []byte(`{}`)); err != nil || a.Status != http.StatusBadRequest {
+			t.Errorf("MCP, a known key: %d %s, %v, want 400 for the message", a.Status, a.Body, err)
+		}
 	})
 	for i := range 15 {
 		s.expectStatus(t, s.hosts[i%3], limited, http.StatusOK)
