@@ -51,6 +51,10 @@ func mcpTool(d *document, t *mcp.Tool) error {
 		"Scope: " + strings.Join(scopes, " or ") + map[bool]string{true: ", for the whole organization"}[t.Global],
 		"Class: " + code(family.Name) + ", " + strconv.Itoa(family.Fixed) + " calls a minute",
 	}
+	if t.Plan != nil {
+		items = append(items, "Confirmation: [before it overwrites, deletes or switches a record]"+
+			"(../guides/mcp.md#changes-are-confirmed)")
+	}
 	d.items(items)
 	var schema struct {
 		Required   []string `json:"required"`
