@@ -57,7 +57,7 @@ type Query struct {
 
 	Slots        int           `koanf:"slots" range:"1..1000" help:"Queries that run in ClickHouse at the same time, each on its own connection. Further queries wait."`
 	WebsiteSlots int           `koanf:"website_slots" range:"1..1000" help:"Queries that run at the same time for one website, or for one organization as a whole. Further queries wait for their turn."`
-	Queue        int           `koanf:"queue" range:"250..1000000" help:"Queries that may wait, over all websites. The host answers 503 with Retry-After to a request that exceeds it. The websites and links of one organization may use half of it, and at least query.website_queue; beyond that the host answers 429."`
+	Queue        int           `koanf:"queue" range:"250..1000000" help:"Queries that may wait, over all websites. The host returns 503 with Retry-After for a request that exceeds it. All websites and links of one organization together may use half of it, or query.website_queue if that is more. Beyond their share, the host returns 429."`
 	WebsiteQueue int           `koanf:"website_queue" range:"250..1000000" help:"Queries of one website that may wait; one request brings up to 250. The host answers 429 with Retry-After to a request that exceeds it."`
 	MaxTime      time.Duration `koanf:"max_time" range:"100ms..10m" help:"Longest time of one query in ClickHouse. Keep it below query.deadline, which also applies."`
 	MaxMemory    int           `koanf:"max_memory" range:"16777216..1099511627776" help:"Bytes of memory that one query may use in ClickHouse. A query that needs more fails."`
@@ -87,7 +87,7 @@ type Ingest struct {
 	MaxConns    int           `koanf:"max_connections" range:"0..1000000" help:"Open connections; 0 is unlimited. Each takes about 20 KB, and 10 KB more while a body arrives or is discarded, in addition to ingest.max_memory. At the limit the host closes a connection that waits for a request or its body, if another address has more connections. Otherwise it answers 503 and closes the new connection."`
 	MaxPerAddr  int           `koanf:"max_connections_per_address" range:"0..1000000" help:"Open connections of one address; an IPv6 address counts as its /64, and trusted proxies are exempt. 0 is unlimited. The host answers 503 and closes the connection beyond this number."`
 	IdleTime    time.Duration `koanf:"idle_time" range:"1s..24h" help:"Time after which the host closes a connection without a request. Set it above the idle timeout of the load balancer in front, or the load balancer answers some requests with 502."`
-	MaxNames    int           `koanf:"max_names" range:"0..1000000" help:"Distinct event names, and distinct error types, of one website in a UTC day of receipt, counted by each edge. 0 is unlimited. Beyond the limit an event is stored under the name (other), with its own name beside it. Each name is a row in every quarter of an hour of the rollups."`
+	MaxNames    int           `koanf:"max_names" range:"0..1000000" help:"Distinct event names, and distinct error types, of one website in a UTC day of receipt, counted by each edge. 0 is unlimited. Beyond the limit, an event with a new name is stored under the name (other), and its own name in original_name. Each name is a row in every quarter of an hour of the rollups."`
 	ClientIDs   []string      `koanf:"client_id_headers" form:"header" help:"Headers in which a page may send the website's client id instead of in the query string; comma-separated. The first header that is present counts."`
 	PublicURL   string        `koanf:"public_url" form:"origin" empty:"ok" help:"Public URL of the ingestion host, for snippets and discovery. The ingestion and query hosts require it unless they listen on a loopback address; then empty means ingest.listen over http."`
 }
@@ -136,7 +136,7 @@ type Limits struct {
 	Flags   int           `koanf:"flags" range:"1..1000000" help:"Requests to /public/v1/flags per window, for one API key."`
 	Export  int           `koanf:"export" range:"1..1000000" help:"Exports of raw events that one API key or user may start per window."`
 	MCP     int           `koanf:"mcp" range:"1..1000000" help:"Requests to the MCP endpoints of both hosts per window, for one API key. Each class of tools has a stricter limit."`
-	Manage  int           `koanf:"manage" range:"1..1000000" help:"Requests to every other route of the query host per window, for one API key or user."`
+	Manage  int           `koanf:"manage" range:"1..1000000" help:"Requests per window to the routes of the query host that have no limit of their own, for one API key or user."`
 
 	Page       int `koanf:"page" range:"1..1000000" help:"Requests to POST / per window, for one API key, or for one address and website. POST /batch has the same limit, counted separately."`
 	Vitals     int `koanf:"vitals" range:"1..1000000" help:"Requests to POST /vitals per window, for one API key, or for one address and website."`
@@ -149,7 +149,7 @@ type Limits struct {
 	CompileAnonymous int `koanf:"compile_anonymous" range:"1..1000000" help:"Requests to /v1/query/compile per window, for one address without a credential."`
 	FlagsAnonymous   int `koanf:"flags_anonymous" range:"1..1000000" help:"Requests to /public/v1/flags per window, for one address and website."`
 	SignIn           int `koanf:"sign_in" range:"1..1000000" help:"Operations with a password or a mailed token per window, for one address. Attempts with wrong passwords have a stricter limit of their own."`
-	ManageAnonymous  int `koanf:"manage_anonymous" range:"1..1000000" help:"Requests to the other limited routes of the query host per window, for one address without a credential."`
+	ManageAnonymous  int `koanf:"manage_anonymous" range:"1..1000000" help:"Requests per window to the routes of the query host that have no limit of their own, for one address without a credential."`
 
 	Key         int `koanf:"key" range:"1..100000" help:"Requests per window to all routes of both hosts together, for an API key whose own limit is enabled without a figure."`
 	Concurrency int `koanf:"concurrency" range:"1..10000" help:"Requests of one API key in flight at the same time, on both hosts together."`
@@ -262,7 +262,7 @@ type Redis struct {
 	URL     Secret        `koanf:"url" form:"redis" empty:"ok" help:"URL of the Redis or Valkey in which all processes count requests together, redis://USER:PASSWORD@HOST:PORT/DATABASE, or rediss: for TLS. Empty means that each process counts on its own."`
 	Timeout time.Duration `koanf:"timeout" range:"1ms..5s" help:"Longest wait for one response of Redis. Beyond it the process decides on its own."`
 
-	URLFile      string        `koanf:"url_file" form:"path" empty:"ok" help:"File that holds the URL of Redis; an alternative to redis.url. The address is read at the start, user and password for each new connection."`
+	URLFile      string        `koanf:"url_file" form:"path" empty:"ok" help:"File that holds the URL of Redis; an alternative to redis.url. The process reads the address once, at its start, and the user and password for each new connection."`
 	Password     Secret        `koanf:"password" form:"text" empty:"ok" help:"Redis password, for a redis.url without one."`
 	PasswordFile string        `koanf:"password_file" form:"path" empty:"ok" help:"File that holds the Redis password; an alternative to redis.password. It is read for each new connection."`
 	PoolSize     int           `koanf:"pool_size" range:"1..10000" help:"Connections of one process to Redis, and so calls in flight at the same time."`
@@ -274,9 +274,9 @@ type Redis struct {
 type Sink struct {
 	Group         string        `koanf:"group" form:"text" help:"Kafka consumer group. The lanes other than live add a suffix to it."`
 	InstanceID    string        `koanf:"instance_id" form:"text" empty:"ok" help:"Static group member id, such as the pod name of a StatefulSet. Empty means a dynamic member."`
-	MaxRows       int           `koanf:"max_rows" range:"1..10000000" help:"Rows at which an open range is inserted."`
-	MaxBytes      int           `koanf:"max_bytes" range:"1048576..1073741824" help:"Record bytes at which an open range is inserted."`
-	MaxWait       time.Duration `koanf:"max_wait" range:"10ms..1m" help:"Longest time that a record waits in an open range before it is inserted. sink.max_inserts may lengthen it."`
+	MaxRows       int           `koanf:"max_rows" range:"1..10000000" help:"Rows of a range, the consecutive records of a partition that the sink inserts together. The sink inserts a range once it has this many rows."`
+	MaxBytes      int           `koanf:"max_bytes" range:"1048576..1073741824" help:"Bytes of the records of a range. The sink inserts a range once it has this many bytes."`
+	MaxWait       time.Duration `koanf:"max_wait" range:"10ms..1m" help:"Longest time that a record waits in a range before the sink inserts it. sink.max_inserts may lengthen it."`
 	MaxInserts    int           `koanf:"max_inserts" range:"0..10000" help:"Inserts per second of one lane of a process. Beyond it records wait longer than sink.max_wait, up to 30 s, because ClickHouse rejects inserts when merges fall behind. 0 never lengthens the wait."`
 	InsertTimeout time.Duration `koanf:"insert_timeout" range:"1s..5m" help:"Deadline of one insert. It must be below half of sink.rebalance_timeout."`
 	Session       time.Duration `koanf:"session_timeout" range:"1s..15m" help:"Time without a heartbeat after which the group reassigns the partitions of a member. It must not exceed sink.rebalance_timeout."`
