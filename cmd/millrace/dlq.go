@@ -20,6 +20,7 @@ import (
 
 func newDLQ() *cobra.Command {
 	var reasons strings.Builder
+	fmt.Fprintf(&reasons, "  %-8s  %-11s  %s\n", "REASON", "CLASS", "MEANING")
 	for _, k := range deadletter.Reasons {
 		fmt.Fprintf(&reasons, "  %-8s  %-11s  %s\n", k.Reason, k.Class, k.Help)
 	}
@@ -140,13 +141,14 @@ and headers, so that the events keep their ids and receive times. Replay never c
 value: repair the cause of the rejection first.
 
 Each letter is sent once. Millrace records what was sent, even when the command is
-killed, and the next replay skips it unless --again is given. A letter that was sent 3
-times is parked instead. A letter with the reason headers would be rejected again, so it
+killed, and the next replay skips it unless --again is given. If the sink rejects a sent
+record again, the record becomes a new letter. After 3 replays of a record, its next
+letter is parked instead. A letter with the reason headers would be rejected again, so it
 needs --force. If any letter cannot be decoded, nothing is sent.
 
 The sink does not check replayed events against its deduplication window, because the
-window may already hold their ids as dead letters. The sort key of the table still keeps
-an event that was stored before from being counted twice. The day of such an event may be
+window may already hold their ids as dead letters. An event that was stored before still
+counts once, because the table keeps one row per event. The day of such an event may be
 listed as dirty; queries then read that day from the base table.`,
 		Example: `  millrace dlq replay --reason refused --dry-run
   millrace dlq replay --reason refused --website web_01JD… --since 24h

@@ -63,9 +63,9 @@ func newLinksBlock() *cobra.Command {
 		Use:   "block TARGET",
 		Short: "Block a short link, or all links that lead to a host",
 		Long: `Blocks a short link, named by its address, or a target host with all its subdomains.
-Every redirect host responds within a second as if a blocked link did not exist. A new
-link cannot lead to a blocked host. The owners of a link see the block in its status and
-in the audit log of their organization.`,
+Within a second, every edge that serves short links responds as if a blocked link did not
+exist. A new link cannot lead to a blocked host. The owners of a link see the block in its
+status and in the audit log of their organization.`,
 		Example: `  millrace links block https://go.example/sale-26 --reason "phishing, ticket 4711"
   millrace links block evil.example
   millrace links block 198.51.100.7 --json`,

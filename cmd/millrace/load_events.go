@@ -40,8 +40,8 @@ sending. Event ids are new in each run, because ids of an earlier run would coun
 duplicates. To send the ids of an earlier run again, pass its number with --run.
 
 With --browsers every request carries one visit, with the website's client id and the
-visitor's user agent, as browsers send them. A website that keeps no bot traffic responds
-to bots with 204.`,
+visitor's user agent, as browsers send them. If the website's setting botFilter is on, the
+host returns 204 for visits by bots.`,
 		Example: `  millrace load events --rate 5000 --batch 50 --duration 1m
   millrace load events --browsers --rate 200 --bots 0.1
   millrace load events --url https://in.example.com --website web_01JD… --website web_01JE… --out report.json`,

@@ -27,10 +27,11 @@ func newStatus() *cobra.Command {
 		Use:   "status",
 		Short: "Show an installation's health on one screen",
 		Long: `Reads Kafka, ClickHouse and the metadata store, and prints one screen: topics with
-partitions, sinks and lag, how far back event ids are remembered, open plans, the ledger's
-coverage of committed offsets, days without rollups, rows, parts and disks, migrations,
-quotas and versions. It needs no running daemon. With --admin it also queries the
-daemons at those addresses.
+partitions, sinks and lag, inserts that have started and not finished (PLANS), the age of
+the oldest event id that the sinks remember (WINDOW), committed offsets that the ledger
+does not cover, days without rollups, rows, parts and disks, migrations, quotas and
+versions. It needs no running daemon. With --admin it also queries the daemons at those
+addresses.
 
 Parts that do not respond within --timeout are shown as unknown, and the others are still
 shown. It exits with 0 when everything is healthy, with 1 when something needs attention,

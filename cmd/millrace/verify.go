@@ -42,16 +42,17 @@ func newVerify() *cobra.Command {
 		Short: "Check that everything in the topics was stored",
 		Long: `Reads the event topics again, up to the offsets that are committed at its start. It
 checks that ClickHouse holds every event, that every row is an event of a topic, and that
-the rollups agree with the events. Sinks may keep running: records in flight are no
-difference. A day whose rollups differ is checked a second time, a little more than twice
-sink.insert_timeout later.
+the rollups agree with the events. Sinks may keep running: records in flight do not count
+as differences. A day whose rollups differ is checked a second time, a little more than
+twice sink.insert_timeout later.
 
 Dead letters and days that were deleted on purpose are counted separately. The days of
 the table are UTC days: of the event, or of the receive time for records that are not
-events.
+events. An owner is the website of an event, or the organization of an event without a
+website. The owner of a click is its short link.
 
   in topic       records
-  distinct       events whose first copy is among them
+  distinct       different events among these records, without resends of earlier events
   in base        distinct events that are stored
   missing        events neither stored nor accounted for
   unexpected     rows that match no event of a topic, or an event other than the

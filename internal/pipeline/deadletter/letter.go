@@ -70,7 +70,7 @@ type Kind struct {
 // Reasons lists every reason.
 var Reasons = []Kind{
 	{ReasonHeaders, ClassUndecodable, true, "a header of the event is missing or malformed, or there are too many"},
-	{ReasonValue, ClassUndecodable, false, "the value is not an envelope of the topic"},
+	{ReasonValue, ClassUndecodable, false, "the value is not a valid JSON record of the topic"},
 	{ReasonTime, ClassInvariant, false, "the event's time does not fit the table"},
 	{ReasonRejected, ClassRejected, false, "ClickHouse rejects the row, for a constraint or a type"},
 }
