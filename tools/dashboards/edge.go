@@ -77,7 +77,7 @@ var edge = board{
 			},
 			{
 				title:   "Records given up",
-				about:   "Records that the producer gave up, by the broker's error code.",
+				about:   "Records that the producer failed to send, by the broker's error code.",
 				unit:    eventsPerSec,
 				queries: []q{{rate("millrace_kafka_produce_errors_total", `instance=~"$instance"`, "code"), "{{code}}"}},
 			},

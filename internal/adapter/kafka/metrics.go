@@ -51,8 +51,8 @@ func newProducerMetrics(reg prometheus.Registerer, client string, p *Producer) p
 		}),
 		errors: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_kafka_produce_errors_total",
-			Help: "Records that the producer gave up, by the broker's error code, such as MESSAGE_TOO_LARGE. code is timeout " +
-				"for records retried until their deadline, and other for errors that no broker reported.",
+			Help: "Records that the producer failed to send, by the broker's error code, such as MESSAGE_TOO_LARGE. code is " +
+				"timeout for records retried until their deadline, and other for errors that no broker reported.",
 		}, []string{"code"}),
 	}
 }

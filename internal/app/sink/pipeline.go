@@ -145,8 +145,8 @@ func (l pipeline) build(
 			"store them there again.",
 	}, func() float64 { return float64(inserter.Known()) }), prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "millrace_sink_lost_inserts_total",
-		Help: "Inserts whose token ClickHouse knew without having their rows, as after a kill between the two. The sink " +
-			"sends them again under another token and lists their days as dirty.",
+		Help: "Inserts whose token ClickHouse had recorded without storing their rows, because it was killed between the " +
+			"two steps. The sink sends them again with another token and lists their days as dirty.",
 	}, func() float64 { return float64(inserter.Lost()) }))
 	deps := sink.Deps{
 		Log: log, Metrics: metrics, Tracer: t.Tracer, Source: consumer, Reader: consumer, Inserter: inserter,

@@ -40,7 +40,7 @@ func newMetrics(reg prometheus.Registerer) metrics {
 		}),
 		bots: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_ingest_events_bots_total",
-			Help: "Events of declared bots by kind. They are answered 204 and not stored.",
+			Help: "Events of declared bots by kind. The host does not store them; a request with only such events gets 204.",
 		}, []string{"kind"}),
 		renamed: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_ingest_events_renamed_total",

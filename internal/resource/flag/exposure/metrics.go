@@ -51,7 +51,7 @@ func newMetrics(reg prometheus.Registerer, held *sendqueue.Queue[taken, record.E
 	all := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_exposures_total",
 		Help: "Exposures to feature flags. fate is published (acknowledged by exposures.v1), repeated (already recorded " +
-			"that day), sampled_out or no_visitor (no visitor to count). The other fates are losses: no_salt (the anonymous " +
+			"that day), sampled_out or no_visitor (no visitor to count). The other values are losses: no_salt (the anonymous " +
 			"id could not be hashed), buffer_full, refused (rejected by brokers for good) and stopped (not acknowledged at " +
 			"shutdown). The flag was evaluated in every case.",
 	}, []string{"fate"})
