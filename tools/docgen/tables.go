@@ -51,10 +51,9 @@ func configPage(string) (string, error) {
 
 func errorsPage(string) (string, error) {
 	d := newDocument("Errors", "`internal/api/httpkit/codes.go` and `internal/api/httpkit/checks.go`")
-	d.paragraph("Each answer other than 2xx carries one of these codes. Tell them apart by `code`;\n" +
-		"messages are for people and may be worded anew. An error that may pass if the same\n" +
-		"request is sent again is marked as retryable; wait for what `Retry-After` says where\n" +
-		"it is sent.")
+	d.paragraph("Every response with an error has one of these codes. Distinguish errors by `code`: messages\n" +
+		"are for people and may change. If an error is retryable, the same request may succeed later.\n" +
+		"If the response has `Retry-After`, wait for that number of seconds.")
 	var rows [][]string
 	for _, r := range httpkit.Codes {
 		message := code(r.Message)
@@ -72,6 +71,17 @@ func errorsPage(string) (string, error) {
 			[]string{code(string(r.Code)), strconv.Itoa(r.Status), message, retry, strings.TrimSpace(r.Meaning + " " + r.Fix)})
 	}
 	d.table([]string{"Code", "Status", "Message", "Retryable", "Meaning"}, rows)
+	d.paragraph("Two codes also occur with another status. `GET /px.jpg` returns its image instead of 431:")
+	d.table([]string{"Code", "Status", "Message", "Retryable", "Meaning"}, [][]string{
+		{
+			code("DEADLINE_EXCEEDED"), "408", code("The request did not arrive in time"), "yes, after 1s",
+			"The header, or the beginning of the body, arrived too slowly.",
+		},
+		{
+			code("VALIDATION_ERROR"), "431", code("The request's header is too large"), "no",
+			"The header, with the query string, exceeds 8 KiB on the ingestion host or 16 KiB on another host.",
+		},
+	})
 	checksTable(d)
 	return d.String(), nil
 }
@@ -79,10 +89,9 @@ func errorsPage(string) (string, error) {
 // checksTable lists the checks of a request in their order.
 func checksTable(d *document) {
 	d.heading("The order of checks")
-	d.paragraph("Of a request with which several things are wrong, the first is told, in this order,\n" +
-		"which is that of `internal/api/httpkit/checks.go`. A request that is under way when a right ends,\n" +
-		"such as one that is half sent, is judged by what holds once it has arrived; a change, by what\n" +
-		"holds when it is made.")
+	d.paragraph("A host makes these checks in this order, and returns the error of the first check that fails.\n" +
+		"Rights may change while a request arrives. The host then applies the rights at the end of\n" +
+		"the request's body, and for a change of a record, the rights at the moment of the change.")
 	surfaces := []httpkit.Surface{httpkit.Management, httpkit.Queries, httpkit.Flags, httpkit.Intake}
 	var rows [][]string
 	for _, c := range httpkit.Checks {
@@ -102,12 +111,10 @@ func checksTable(d *document) {
 	}
 	d.table([]string{
 		"Check", code("POST /rpc/…"), code("/v1/query…"), code("/public/v1/flags/…"), "routes that take events",
-		"Passes when", "Refuses with",
+		"Passes when", "Rejects with",
 	}, rows)
-	d.paragraph("A route takes only those that it has something for: " +
-		code("GET /v1/query/websites") + " has no body,\n" +
-		"and the access of " + code("POST /v1/query/compile") + " is to what its body names. The pixel answers what is\n" +
-		"refused for good with its image.")
+	d.paragraph("A route makes only the checks that apply to it. For example, " + code("GET /v1/query/websites") +
+		" has no body.\n" + code("GET /px.jpg") + " returns its image instead of an error that is not retryable.")
 }
 
 func limitsPage(string) (string, error) {
@@ -160,10 +167,9 @@ var shapes = map[event.Shape]string{
 
 func ingestionPage(string) (string, error) {
 	d := newDocument("The ingestion host", "`internal/api/ingestapi/routes.go` and `internal/contract/event/forms.go`")
-	d.paragraph("The routes of the ingestion host and the fields of what they take. How to use them is\n" +
-		"told in [Sending events](../guides/sending-events.md), what is refused in\n" +
-		"[Errors](errors.md), how much there may be in [Limits](limits.md). The host describes\n" +
-		"itself at `/openapi.json`.")
+	d.paragraph("The routes of the ingestion host, and the fields that they accept. See also [Sending\n" +
+		"events](../guides/sending-events.md), [Errors](errors.md) and [Limits](limits.md). The host\n" +
+		"serves its OpenAPI document at `/openapi.json`.")
 	d.paragraph("Routes that take events accept an API key with the scope `track:events`, in `x-api-key`\n" +
 		"or as a Bearer token, or the client id of a website: in the query as `website_id` or\n" +
 		"`client_id`, else in a header (`ingest.client_id_headers`). " + code("POST /track") + " and\n" +
@@ -181,9 +187,10 @@ func ingestionPage(string) (string, error) {
 		rows = append(rows, []string{code(r.Method), code(r.Path), r.Help, credential, body, topic, limit})
 	}
 	d.table([]string{"Method", "Path", "Does", "Credential", "Body", "Topic", "Limit"}, rows)
-	d.paragraph("An event of the pixel is of the type that its query names, the first without one. A\n" +
-		"parameter without a value (`rtt=`) counts as absent, unless its field is required. A request\n" +
-		"whose query and headers are longer than 8 KiB has the image, and nothing is taken of it:")
+	d.paragraph("For `GET /px.jpg`, the parameter `type` selects a row of this table; the default is the first\n" +
+		"row. A parameter without a value (`rtt=`) counts as absent, unless its field is required. If the\n" +
+		"header with the query is longer than 8 KiB, the host returns the image and stores nothing. On\n" +
+		"other routes, it [returns 431](errors.md).")
 	rows = nil
 	for _, t := range ingestapi.PixelTypes {
 		rows = append(rows,

@@ -123,7 +123,7 @@ var Routes = []Route{
 	},
 	{
 		Method: fiber.MethodGet, Path: "/tracker-extra.:hash.js", Responses: scriptResponses,
-		Help: "Get one version of that script.", handle: (*handlers).script,
+		Help: "Get one version of the script that measures web vitals.", handle: (*handlers).script,
 	},
 }
 
