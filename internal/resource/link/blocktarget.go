@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -30,7 +31,7 @@ func (b *Blocks) named(ctx context.Context, target string) (Block, error) {
 	host := HostOf(target)
 	u, err := url.Parse(target)
 	if err != nil || host == "" || u.User != nil {
-		return Block{}, b.reject("neither the address of a short link nor a host")
+		return Block{}, b.reject("the address is invalid")
 	}
 	slug := strings.TrimPrefix(u.Path, "/")
 	if host == HostOf(b.publicURL) {
@@ -42,7 +43,7 @@ func (b *Blocks) named(ctx context.Context, target string) (Block, error) {
 	case !errors.Is(err, ErrNotFound):
 		return Block{}, err
 	case slug != "":
-		return Block{}, b.reject("not on a host of short links; to block all that leads to a host, give it alone: " + host)
+		return Block{}, b.reject(host + " serves no short links; to block all links that lead to it, give it alone: " + host)
 	}
 	return b.ofHost(host)
 }
@@ -50,7 +51,7 @@ func (b *Blocks) named(ctx context.Context, target string) (Block, error) {
 // ofLink names a short link.
 func (b *Blocks) ofLink(domain *ServedDomain, slug string) (Block, error) {
 	if slug == "" {
-		return Block{}, b.reject("a host of short links; give the address of one of them")
+		return Block{}, b.reject("this host serves short links; give the address of one of them")
 	}
 	if domain.ID != "" {
 		slug = norm.NFC.String(slug)
@@ -64,21 +65,22 @@ func (b *Blocks) ofHost(host string) (Block, error) {
 	switch _, err := netip.ParseAddr(host); {
 	case err == nil:
 	case !strings.Contains(host, "."):
-		return Block{}, b.reject("neither the address of a short link nor a host")
+		return Block{}, b.reject("the host has no dot")
 	case strings.Count(host, ".") >= MaxBlockLabels:
-		return Block{}, b.reject("a host of too many labels; give one above it")
+		return Block{}, b.reject(fmt.Sprintf("the host has %d labels; at most %d are allowed", strings.Count(host, ".")+1,
+			MaxBlockLabels))
 	}
 	return Block{Kind: BlockHost, Name: host}, nil
 }
 
-// reject returns the error of a target that is something else, and says what to give.
-func (b *Blocks) reject(is string) error {
-	short := "where link.public_url names their host"
+// reject returns the error of a target that is neither a short link nor a host, with its cause.
+func (b *Blocks) reject(cause string) error {
+	short := "the address of a short link on the host of link.public_url"
 	if b.publicURL != "" {
-		short = "such as " + b.publicURL + "/sale-26"
+		short = "the address of a short link, such as " + b.publicURL + "/sale-26"
 	}
 	return apierr.Invalid("target", "invalid_target",
-		"the target is "+is+" (the address of a short link, "+short+", or a host that links lead to, such as evil.example)")
+		"target must be "+short+", or a host that links lead to, such as evil.example: "+cause)
 }
 
 // Address is where a short link that is blocked stands, as far as that is known; else the
