@@ -74,7 +74,7 @@ func (c *Consumer) scan(ctx context.Context, s *scan) error {
 	for {
 		err := s.run(ctx)
 		if s.panicked != nil {
-			c.deps.Log.LogAttrs(ctx, slog.LevelError, "window rebuild skipped a record batch that this build cannot decompress",
+			c.deps.Log.LogAttrs(ctx, slog.LevelError, "window rebuild skipped a record batch after a decompression failure",
 				slog.String("topic", s.topic), slog.Int("partition", int(s.partition)), slog.Any("error", s.panicked))
 			s.panicked = nil
 		}
@@ -82,7 +82,7 @@ func (c *Consumer) scan(ctx context.Context, s *scan) error {
 			return err
 		}
 		if s.fails == rangeFails {
-			c.deps.Log.LogAttrs(ctx, slog.LevelError, "window rebuild skipped a record batch that stays corrupt",
+			c.deps.Log.LogAttrs(ctx, slog.LevelError, "window rebuild skipped a corrupt record batch",
 				slog.String("topic", s.topic), slog.Int("partition", int(s.partition)), slog.Any("error", err))
 		}
 		if !waited(ctx, backoff(s.fails)) {

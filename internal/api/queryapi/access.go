@@ -189,7 +189,8 @@ func known(caller *request) error {
 }
 
 func readsNothing(p auth.Principal) error {
-	return apierr.Wrap(apierr.Forbidden, fmt.Errorf("%s holds none of %v", cmp.Or(p.KeyID, p.UserID), readers().Strings()))
+	return apierr.Wrap(apierr.Forbidden, fmt.Errorf("%s lacks a read scope: one of %v is required",
+		cmp.Or(p.KeyID, p.UserID), readers().Strings()))
 }
 
 // monitor knows of none: no monitor exists yet, and what does not exist is denied.

@@ -203,7 +203,7 @@ func (c *Counter) keep(ctx context.Context, id string, used int64, month Month, 
 		return err
 	}
 	if outcome.Decided {
-		c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "quota decided", slog.String("organization", id),
+		c.deps.Log.LogAttrs(ctx, slog.LevelInfo, "quota state changed", slog.String("organization", id),
 			slog.String("month", string(month)), slog.Bool("exceeded", after.Exceeded), slog.Int64("used", after.Used))
 	}
 	if outcome.Notice == 0 || c.deps.Mail == nil {
