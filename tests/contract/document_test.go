@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -75,6 +76,9 @@ func TestNoRequestThatIsMadeOfTheDocumentsIsAnsweredOtherwiseThanTheySay(t *test
 				credentialsAreToldOf(t, host, queryapi.MCPPath, queryapi.MCPPath)
 			})
 		}
+		t.Run("what is discovered at "+strings.TrimPrefix(host, "http://"), func(t *testing.T) {
+			documentsAreServed(t, host, httpkit.DocumentRoutes([]httpkit.Host{httpkit.Query, httpkit.Ingestion}[i]))
+		})
 		doc := harness.Document(t, host)
 		operations := doc.Operations()
 		slices.Sort(operations)
@@ -327,4 +331,86 @@ func credentialsAreToldOf(t *testing.T, host, route, resource string) {
 	if metadata.Resource != host+resource || !slices.Equal(metadata.Methods, []string{"header"}) {
 		t.Errorf("%s is about %+v, want %s with keys in a header", address, metadata, host+resource)
 	}
+}
+
+// documentsAreServed gets the discovery documents of a host and follows their links.
+func documentsAreServed(t *testing.T, host string, routes []httpkit.DocumentRoute) {
+	t.Helper()
+	for _, r := range routes {
+		resp, body := fetch(t, http.MethodGet, host+r.Path, "")
+		h := resp.Header
+		if media, _, err := mime.ParseMediaType(h.Get("Content-Type")); resp.StatusCode != http.StatusOK ||
+			media != r.MediaType || err != nil || h.Get("Access-Control-Allow-Origin") != "*" ||
+			h.Get("Cache-Control") != "public, max-age=3600" || h.Get("ETag") == "" {
+			t.Errorf("%s: %d %v", r.Path, resp.StatusCode, h)
+		}
+		if again, _ := fetch(t, http.MethodGet, host+r.Path, h.Get("ETag")); again.StatusCode != http.StatusNotModified {
+			t.Errorf("%s with its ETag: %d", r.Path, again.StatusCode)
+		}
+		head, none := fetch(t, http.MethodHead, host+r.Path, "")
+		if head.StatusCode != http.StatusOK || len(none) > 0 || head.Header.Get("ETag") != h.Get("ETag") ||
+			head.Header.Get("Link") != h.Get("Link") {
+			t.Errorf("HEAD %s: %d %v", r.Path, head.StatusCode, head.Header)
+		}
+		var document any
+		links := []string{}
+		if err := json.Unmarshal(body, &document); err == nil {
+			links = linksOf(document)
+		} else if _, canonical, found := strings.Cut(string(body), "Canonical: "); found {
+			links = append(links, strings.TrimSpace(canonical))
+		}
+		if len(links) == 0 {
+			t.Errorf("%s has no links: %s", r.Path, body)
+		}
+		for _, link := range links {
+			if resp, _ := fetch(t, http.MethodGet, link, ""); resp.StatusCode != http.StatusOK {
+				t.Errorf("%s links to %s, which returns %d", r.Path, link, resp.StatusCode)
+			}
+		}
+	}
+}
+
+// linksOf returns the addresses in a document that answer GET.
+func linksOf(document any) []string {
+	var links []string
+	switch v := document.(type) {
+	case []any:
+		for _, item := range v {
+			links = append(links, linksOf(item)...)
+		}
+	case map[string]any:
+		for name, value := range v {
+			text, isText := value.(string)
+			switch {
+			case !isText:
+				links = append(links, linksOf(value)...)
+			case name == "url" && v["type"] == "streamable-http": // takes POST only
+			case slices.Contains([]string{"href", "url", "websiteUrl", "resource_documentation"}, name):
+				links = append(links, text)
+			}
+		}
+	}
+	return links
+}
+
+// fetch sends a request, with If-None-Match unless etag is empty.
+func fetch(t *testing.T, method, address, etag string) (*http.Response, []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if etag != "" {
+		req.Header.Set("If-None-Match", etag)
+	}
+	resp, err := harness.Client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, body
 }

@@ -37,6 +37,7 @@ func (s *System) startInProcess(tb testing.TB, opts Options) {
 	settings.Kafka, settings.ClickHouse, settings.Store.URL = s.Kafka, s.ClickHouse, config.Secret(s.StoreURL)
 	settings.Admin.Listen, settings.Limits, settings.Ingest.Deadline = "", testkit.WideLimits(), patience
 	settings.Log.Format = "text"
+	settings.Security.Contact = securityContact
 	if opts.Verbose {
 		settings.Log.Level, settings.Log.Access = "debug", true
 	}

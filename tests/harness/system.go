@@ -172,6 +172,7 @@ func (s *System) startStandalone(tb testing.TB, opts Options) {
 		"EMBEDDED_CLICKHOUSE_LISTEN":      s.ClickHouse.Addr[0],
 		"EMBEDDED_CLICKHOUSE_HTTP_LISTEN": s.ClickHouseHTTP,
 		"LOG_FORMAT":                      "text",
+		"SECURITY_CONTACT":                securityContact,
 	}, opts.Settings))
 	s.processes = map[Role]*Process{Edge: p, Sink: p, Query: p}
 	p.Start(tb)
@@ -205,6 +206,7 @@ func (s *System) startSplit(tb testing.TB, opts Options) {
 		// A killed member without an instance id keeps its partitions this long.
 		"SINK_SESSION_TIMEOUT": "3s",
 		"LOG_FORMAT":           "text",
+		"SECURITY_CONTACT":     securityContact,
 	}, opts.Settings)
 	programs := Current(tb)
 	for _, args := range [][]string{{"migrate"}, {"topics", "create"}} {
@@ -214,6 +216,9 @@ func (s *System) startSplit(tb testing.TB, opts Options) {
 	}
 	programs.launch(tb, s)
 }
+
+// securityContact is security.contact of all systems.
+const securityContact = "security@example.com"
 
 // patience is an edge's deadline that a broker keeps on a machine that stands still for
 // some seconds now and then.

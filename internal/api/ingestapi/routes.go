@@ -38,6 +38,10 @@ type Config struct {
 	Site httpkit.Site
 	// ClientIDs are the headers in which a client id may stand.
 	ClientIDs []string
+	// QueryURL is where callers reach the query host; empty if that is not known.
+	QueryURL string
+	// SecurityContact is the URI for reports of vulnerabilities; empty for none.
+	SecurityContact string
 }
 
 // Intake accepts events; *ingest.Acceptor is one.
@@ -73,7 +77,7 @@ type Route struct {
 }
 
 // Routes is the table of the host's routes.
-var Routes = []Route{
+var Routes = append([]Route{
 	taking("/track", ingest.Track, record.TopicEvents, "Send one event or an array of events.",
 		countResponse("custom_event"), counted("custom_event")),
 	taking("/identify", ingest.Identify, record.TopicIdentities, "Identify a visitor.",
@@ -106,10 +110,6 @@ var Routes = []Route{
 		Help: "Get the OpenAPI 3.1 document of the host.", handle: (*handlers).openAPI,
 	},
 	{
-		Method: fiber.MethodGet, Path: httpkit.ResourceMetadataPath, Responses: plainResponse(fiber.MIMEApplicationJSON),
-		Help: "Get the accepted credentials, as in RFC 9728.", handle: (*handlers).resourceMetadata,
-	},
-	{
 		Method: fiber.MethodGet, Path: "/tracker.js", Responses: scriptResponses,
 		Help: "Get the tracker of the running release.", handle: (*handlers).script,
 	},
@@ -125,20 +125,42 @@ var Routes = []Route{
 		Method: fiber.MethodGet, Path: "/tracker-extra.:hash.js", Responses: scriptResponses,
 		Help: "Get one version of the script that measures web vitals.", handle: (*handlers).script,
 	},
+}, discoveryRoutes()...)
+
+// discoveryRoutes returns the routes of the discovery documents.
+func discoveryRoutes() []Route {
+	var all []Route
+	for _, r := range httpkit.DocumentRoutes(httpkit.Ingestion) {
+		all = append(all, Route{
+			Method: fiber.MethodGet, Path: r.Path, Responses: plainResponse(r.MediaType), Help: r.Help,
+			handle: func(h *handlers, c *fiber.Ctx) error { return h.discovery.Serve(c) },
+		})
+	}
+	return all
 }
+
+// MCPPath is the route of the MCP endpoint.
+const MCPPath = httpkit.IngestionMCPPath
 
 // New returns the ingestion host's app.
 func New(cfg Config, deps Deps) *fiber.App {
 	app := httpkit.New(httpkit.Config{
 		Host: httpkit.Ingestion, Deadline: cfg.Deadline, MaxInFlight: cfg.MaxInFlight, Admission: cfg.Admission,
 		Conns: cfg.Conns, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
-		LongHeader: longPixel,
+		LongHeader: longPixel, MCPPath: MCPPath,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
+	discovery := httpkit.Discovery{
+		Host: httpkit.Ingestion, QueryURL: cfg.QueryURL, IngestURL: cfg.Site.PublicURL,
+		Scopes: []string{string(auth.ScopeTrackEvents)}, Contact: cfg.SecurityContact,
+	}
 	h := &handlers{
 		intake: deps.Intake, clientIDs: cfg.ClientIDs, status: newStatus(deps.Services),
-		document: sync.OnceValues(func() ([]byte, error) { return Describe(cfg.Site.PublicURL, cfg.ClientIDs) }),
-		metadata: cfg.Site.ResourceMetadata("", []string{string(auth.ScopeTrackEvents)}, "/openapi.json"),
-		scripts:  newScripts(tracker.Current(), tracker.Kept()),
+		document: sync.OnceValues(func() (*httpkit.Document, error) {
+			text, err := Describe(cfg.Site.PublicURL, cfg.ClientIDs)
+			return httpkit.NewDocument(fiber.MIMEApplicationJSON, text), err
+		}),
+		discovery: discovery.Documents(),
+		scripts:   newScripts(tracker.Current(), tracker.Kept()),
 	}
 	for _, r := range Routes {
 		httpkit.Handle(app, r.Method, r.Path, func(c *fiber.Ctx) error { return r.handle(h, c) })
@@ -151,30 +173,18 @@ type handlers struct {
 	intake    Intake
 	clientIDs []string
 	status    *status
-	document  func() ([]byte, error) // the host's description, made once
-	metadata  []byte
+	document  func() (*httpkit.Document, error) // the host's description, made once
+	discovery httpkit.Documents
 	scripts   *scripts
 }
 
-// openAPI serves the description of the host, which any page may read.
+// openAPI serves the description of the host.
 func (h *handlers) openAPI(c *fiber.Ctx) error {
-	body, err := h.document()
+	doc, err := h.document()
 	if err != nil {
 		return err
 	}
-	return respondToAll(c, body)
-}
-
-// resourceMetadata says which credentials the host takes.
-func (h *handlers) resourceMetadata(c *fiber.Ctx) error { return respondToAll(c, h.metadata) }
-
-// respondToAll writes a JSON body that any page may read.
-func respondToAll(c *fiber.Ctx, body []byte) error {
-	if len(c.Response().Header.Peek(fiber.HeaderAccessControlAllowOrigin)) == 0 {
-		c.Set(fiber.HeaderAccessControlAllowOrigin, "*")
-	}
-	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
-	return respond(c, body)
+	return doc.Serve(c)
 }
 
 // respond writes a JSON body.

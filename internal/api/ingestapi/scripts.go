@@ -10,6 +10,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/web/tracker"
 )
 
@@ -88,7 +89,7 @@ func (h *handlers) script(c *fiber.Ctx) error {
 	header.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 	header.Set(fiber.HeaderCacheControl, a.cached)
 	header.Set(fiber.HeaderETag, a.etag)
-	if unchanged(c.Get(fiber.HeaderIfNoneMatch), a.etag) {
+	if httpkit.Unchanged(c.Get(fiber.HeaderIfNoneMatch), a.etag) {
 		return c.SendStatus(fiber.StatusNotModified)
 	}
 	header.SetContentType("text/javascript; charset=utf-8")
@@ -126,18 +127,6 @@ func accepts(header, coding string) bool {
 		}
 		quality, has := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(parameter), " ", ""), "q=")
 		return !has || strings.Trim(quality, "0.") != ""
-	}
-	return false
-}
-
-// unchanged reports whether an If-None-Match names etag, by the weak comparison
-// of RFC 9110.
-func unchanged(header, etag string) bool {
-	for entry := range strings.SplitSeq(header, ",") {
-		entry = strings.TrimSpace(entry)
-		if entry == "*" || strings.TrimPrefix(entry, "W/") == strings.TrimPrefix(etag, "W/") {
-			return true
-		}
 	}
 	return false
 }

@@ -2,8 +2,6 @@ package queryapi
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"html/template"
 
@@ -15,41 +13,8 @@ import (
 	"github.com/millrace/millrace/web/docs"
 )
 
-// file is a response that is always the same.
-type file struct {
-	contentType, etag string
-	body              []byte
-}
-
-func newFile(contentType string, body []byte) *file {
-	sum := sha256.Sum256(body)
-	return &file{contentType, `"` + hex.EncodeToString(sum[:8]) + `"`, body}
-}
-
-// serve answers with the file, which anybody may read from anywhere.
-func (f *file) serve(c *fiber.Ctx) error {
-	if len(c.Response().Header.Peek(fiber.HeaderAccessControlAllowOrigin)) == 0 {
-		c.Set(fiber.HeaderAccessControlAllowOrigin, "*")
-	}
-	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
-	c.Set(fiber.HeaderETag, f.etag)
-	if c.Get(fiber.HeaderIfNoneMatch) == f.etag {
-		return c.SendStatus(fiber.StatusNotModified)
-	}
-	// The page needs its own style and nothing else, from nowhere else.
-	c.Set(fiber.HeaderContentSecurityPolicy,
-		"default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
-	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
-	c.Context().Response.Header.SetContentType(f.contentType)
-	c.Context().Response.SetBodyRaw(f.body)
-	return nil
-}
-
-// files are the reference of the host by path.
-type files map[string]*file
-
-// newFiles renders the reference of a table.
-func newFiles(site *httpkit.Site, doc *rpc.Document, resources []rpc.Resource) (files, error) {
+// newDocuments renders the reference of a table, and the discovery documents.
+func newDocuments(cfg *Config, doc *rpc.Document, resources []rpc.Resource) (httpkit.Documents, error) {
 	page, err := renderDocs(doc, resources)
 	if err != nil {
 		return nil, err
@@ -58,15 +23,15 @@ func newFiles(site *httpkit.Site, doc *rpc.Document, resources []rpc.Resource) (
 	if err != nil {
 		return nil, err
 	}
-	metadata := site.ResourceMetadata("", auth.AllScopes().Strings(), "/docs")
-	return files{
-		"/openapi.json":              newFile(fiber.MIMEApplicationJSON, doc.Text),
-		"/docs":                      newFile(fiber.MIMETextHTMLCharsetUTF8, page),
-		"/docs/style.css":            newFile("text/css; charset=utf-8", style),
-		httpkit.ResourceMetadataPath: newFile(fiber.MIMEApplicationJSON, metadata),
-		httpkit.ResourceMetadataPath + MCPPath: newFile(fiber.MIMEApplicationJSON,
-			site.ResourceMetadata(MCPPath, auth.AllScopes().Strings(), "/docs")),
-	}, nil
+	discovery := httpkit.Discovery{
+		Host: httpkit.Query, QueryURL: cfg.Site.PublicURL, IngestURL: cfg.IngestURL,
+		Scopes: auth.AllScopes().Strings(), Contact: cfg.SecurityContact,
+	}
+	all := discovery.Documents()
+	all["/openapi.json"] = httpkit.NewDocument(fiber.MIMEApplicationJSON, doc.Text)
+	all["/docs"] = httpkit.NewDocument(fiber.MIMETextHTMLCharsetUTF8, page)
+	all["/docs/style.css"] = httpkit.NewDocument("text/css; charset=utf-8", style)
+	return all, nil
 }
 
 func renderDocs(doc *rpc.Document, resources []rpc.Resource) ([]byte, error) {
@@ -85,5 +50,5 @@ func renderDocs(doc *rpc.Document, resources []rpc.Resource) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// file serves what is always the same.
-func (h *handlers) file(c *fiber.Ctx, _ *request) error { return h.files[c.Route().Path].serve(c) }
+// sendDocument serves the documents of the host.
+func (h *handlers) sendDocument(c *fiber.Ctx, _ *request) error { return h.documents.Serve(c) }

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/analytics"
-	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/testkit/apitest"
@@ -36,7 +35,7 @@ func TestTheDocumentIsOpenAPIAndHasEveryOperation(t *testing.T) {
 	for _, r := range Routes {
 		// What describes the host is not described.
 		if !slices.Contains(described, r.Method+" "+r.Path) && !strings.HasPrefix(r.Path, "/docs") &&
-			r.Path != "/openapi.json" && !strings.HasPrefix(r.Path, httpkit.ResourceMetadataPath) {
+			r.Path != "/openapi.json" && !strings.HasPrefix(r.Path, "/.well-known/") && r.Path != MCPPath+"/server-card" {
 			t.Errorf("%s %s is not in the document", r.Method, r.Path)
 		}
 	}

@@ -45,6 +45,8 @@ type Config struct {
 	MCPOrigins []string
 	// IngestURL is where callers reach the ingestion host.
 	IngestURL string
+	// SecurityContact is the URI for reports of vulnerabilities; empty for none.
+	SecurityContact string
 	// Unavailable tells errors of servers that cannot be asked now, which are
 	// answered 503; nil for none.
 	Unavailable func(error) bool
@@ -113,30 +115,22 @@ type Route struct {
 }
 
 // Routes is the table of the host's routes.
-var Routes = []Route{
+var Routes = append([]Route{
 	{
 		Method: fiber.MethodGet, Path: "/health", Public: true,
 		Help: "Check that the process is running.", handle: (*handlers).health,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/openapi.json", Public: true,
-		Help: "Get the OpenAPI 3.1 document of both hosts.", handle: (*handlers).file,
-	},
-	{
-		Method: fiber.MethodGet, Path: httpkit.ResourceMetadataPath, Public: true,
-		Help: "Get the accepted credentials, as in RFC 9728.", handle: (*handlers).file,
-	},
-	{
-		Method: fiber.MethodGet, Path: httpkit.ResourceMetadataPath + MCPPath, Public: true,
-		Help: "Get the accepted credentials of the MCP endpoint, as in RFC 9728.", handle: (*handlers).file,
+		Help: "Get the OpenAPI 3.1 document of both hosts.", handle: (*handlers).sendDocument,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/docs", Public: true,
-		Help: "Show the reference of the management operations.", handle: (*handlers).file,
+		Help: "Show the reference of the management operations.", handle: (*handlers).sendDocument,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/docs/style.css", Public: true,
-		Help: "Get the style sheet of that page.", handle: (*handlers).file,
+		Help: "Get the style sheet of that page.", handle: (*handlers).sendDocument,
 	},
 	{
 		Method: fiber.MethodGet, Path: "/v1/query/types", Public: true,
@@ -154,15 +148,26 @@ var Routes = []Route{
 		Method: fiber.MethodPost, Path: "/v1/query/compile", Scope: auth.ScopeReadData, Open: true, Limit: ratelimit.Compile,
 		Help: "Show the SQL of a query type, with its parameters.", handle: (*handlers).compile,
 	},
+}, discoveryRoutes()...)
+
+// discoveryRoutes returns the routes of the discovery documents.
+func discoveryRoutes() []Route {
+	var all []Route
+	for _, r := range httpkit.DocumentRoutes(httpkit.Query) {
+		all = append(all, Route{
+			Method: fiber.MethodGet, Path: r.Path, Public: true, Help: r.Help, handle: (*handlers).sendDocument,
+		})
+	}
+	return all
 }
 
 // MCPPath is the route of the MCP endpoint.
-const MCPPath = "/v1/mcp"
+const MCPPath = httpkit.QueryMCPPath
 
 // handlers serves the routes.
 type handlers struct {
 	identifier *rpc.Identifier
-	files      files
+	documents  httpkit.Documents
 	access     Access
 	moves      interface {
 		Moves(ctx context.Context, organizationID string) (*website.Moves, error)
@@ -195,7 +200,7 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 	if h.now == nil {
 		h.now = time.Now
 	}
-	if h.files, err = newFiles(&cfg.Site, doc, resources); err != nil {
+	if h.documents, err = newDocuments(&cfg, doc, resources); err != nil {
 		return nil, err
 	}
 	for _, r := range Routes {

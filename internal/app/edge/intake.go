@@ -34,6 +34,7 @@ func newIntake(g *ground) (*host, error) {
 		ingestapi.Config{
 			MaxInFlight: s.Ingest.MaxInFlight, Admission: gate, Conns: g.conns(), AccessLog: s.Log.Access,
 			Proxies: hosting.Proxies(s), Site: httpkit.Site{PublicURL: s.Ingest.BaseURL()}, ClientIDs: s.Ingest.ClientIDs,
+			QueryURL: s.QueryURL(), SecurityContact: s.Security.ContactURI(),
 		},
 		ingestapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Services: g.services(producer),

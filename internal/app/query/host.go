@@ -39,6 +39,7 @@ func (g *ground) config() queryapi.Config {
 		Site:       httpkit.Site{PublicURL: q.BaseURL(), Origins: q.Origins},
 		MCPOrigins: g.s.MCP.Origins,
 		IngestURL:  g.s.Ingest.BaseURL(), Unavailable: store.Unavailable,
+		SecurityContact: g.s.Security.ContactURI(),
 	}
 }
 

@@ -124,6 +124,7 @@ func sample(t *testing.T, f *Field) string {
 	}
 	return map[string]string{
 		"address": "a:1,b:2", "header": "X-Site,x-client", "lane": "backfill,live", "mailbox": "M <m@x.example>",
+		"contact": "tel:+1-201-555-0123",
 		"network": "10.0.0.0/8,::1", "origin": "https://x:1", "redis": "redis://x:1", "scheme": "https,myapp",
 		"listen": "127.0.0.1:7777", "loopback": "[::1]:7777", "endpoint": "http://x:1", "store": "sqlite:x.db",
 		"topic": "x", "identifier": "x", "prefix": "x", "text": "x", "path": "x",

@@ -25,6 +25,19 @@ func (l Link) BaseURL() string {
 	return baseURL(l.PublicURL, l.Listen)
 }
 
+// QueryURL returns where callers of the ingestion host reach the query host. It is empty if the
+// ingestion host has a public address and query.public_url is not set: the address that the query host
+// listens on is of no use to such callers.
+func (s Settings) QueryURL() string {
+	if s.Ingest.PublicURL != "" {
+		return s.Query.PublicURL
+	}
+	return s.Query.BaseURL()
+}
+
+// ContactURI returns security.contact as a URI; empty if it is not set.
+func (s Security) ContactURI() string { return contactURI(s.Contact) }
+
 func baseURL(public, listen string) string {
 	if public != "" {
 		return public

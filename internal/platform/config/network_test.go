@@ -25,6 +25,34 @@ func TestBaseURLIsThePublicOneOrTheListener(t *testing.T) {
 	}
 }
 
+func TestQueryURL_IsEmptyWhenOnlyIngestHasAPublicURL(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ ingest, query, want string }{
+		{"", "", "http://127.0.0.1:8080"},
+		{"", "https://api.example.com", "https://api.example.com"},
+		{"https://in.example.com", "https://api.example.com", "https://api.example.com"},
+		{"https://in.example.com", "", ""},
+	} {
+		s := Default()
+		s.Ingest.PublicURL, s.Query.PublicURL = tc.ingest, tc.query
+		if got := s.QueryURL(); got != tc.want {
+			t.Errorf("%+v: QueryURL() = %q", tc, got)
+		}
+	}
+}
+
+func TestContactURI_MakesAnAddressAMailtoURI(t *testing.T) {
+	t.Parallel()
+	for contact, want := range map[string]string{
+		"": "", "security@example.com": "mailto:security@example.com", "https://example.com/r": "https://example.com/r",
+		"mailto:a@b.example": "mailto:a@b.example", "tel:+1-201-555-0123": "tel:+1-201-555-0123",
+	} {
+		if got := (Security{Contact: contact}).ContactURI(); got != want {
+			t.Errorf("ContactURI() of %q = %q, want %q", contact, got, want)
+		}
+	}
+}
+
 func TestAListenerIsReachedOverItsOwnAddressOrTheLoopback(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{

@@ -69,6 +69,7 @@ var forms = map[string]form{
 	"text":    {"text of up to 255 bytes", func(s string) bool { return len(s) <= 255 }},
 	"scheme":  {"a lower-case scheme other than javascript, data, vbscript, file, blob, about or intent", isScheme},
 	"mailbox": {"an e-mail address, with or without a name", isMailbox},
+	"contact": {"an e-mail address, or a mailto:, https: or tel: URI", isContact},
 	"lane": {"live, backfill, web, clicks, exposures or none", func(s string) bool {
 		return slices.Contains([]string{"live", "backfill", "web", "clicks", "exposures", "none"}, s)
 	}},
@@ -193,6 +194,36 @@ func splitAddress(s string, lowestPort int) (host string, ok bool) {
 func isMailbox(s string) bool {
 	_, err := mail.ParseAddress(s)
 	return err == nil && !strings.ContainsAny(s, "\r\n")
+}
+
+// telForm matches the part of a tel: URI after the scheme.
+var telForm = regexp.MustCompile(`^\+?[0-9().-]*[0-9][0-9().-]*$`)
+
+// isContact accepts the contacts of RFC 9116 in printable ASCII, so that none adds a line to
+// security.txt.
+func isContact(s string) bool {
+	u, err := url.Parse(contactURI(s))
+	if err != nil || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return false
+	}
+	switch u.Scheme {
+	case "mailto":
+		address, err := mail.ParseAddress(u.Opaque)
+		return err == nil && address.Address == u.Opaque
+	case "https":
+		return u.Hostname() != ""
+	case "tel":
+		return telForm.MatchString(u.Opaque)
+	}
+	return false
+}
+
+// contactURI returns a contact as a URI: an e-mail address becomes a mailto: URI.
+func contactURI(s string) string {
+	if s == "" || strings.Contains(s, ":") {
+		return s
+	}
+	return "mailto:" + s
 }
 
 // isListen allows port 0, which lets the system choose.

@@ -30,6 +30,7 @@ type Settings struct {
 	Lookup     Lookup     `koanf:"lookup"`
 	Flags      Flags      `koanf:"flags"`
 	MCP        MCP        `koanf:"mcp"`
+	Security   Security   `koanf:"security"`
 	Session    Session    `koanf:"session"`
 	Mail       Mail       `koanf:"mail"`
 	Log        Log        `koanf:"log"`
@@ -321,6 +322,11 @@ type Flags struct {
 	Memory     int           `koanf:"memory" range:"1048576..274877906944" help:"Bytes of flags that a query host holds in memory. Beyond it the host evicts the flags of the organizations used least recently and reads them from the metadata store on demand."`
 	Stale      time.Duration `koanf:"stale" range:"1m..168h" help:"Age up to which flags and client ids held in memory are served while the metadata store is down."`
 	MaxStreams int           `koanf:"max_streams" range:"1..1000000" help:"Open streams of flag changes, about 40 KB and one file each; they do not count against query.max_connections. The host answers 503 beyond this number."`
+}
+
+// Security configures what the hosts publish for people who find a vulnerability.
+type Security struct {
+	Contact string `koanf:"contact" form:"contact" empty:"ok" help:"Contact for vulnerability reports about this installation, such as security@example.com. Both hosts publish it in /.well-known/security.txt (RFC 9116). Empty means that they answer 404 there."`
 }
 
 // Session configures signing in.

@@ -192,6 +192,17 @@ func TestFormsOfTexts(t *testing.T) {
 			[]string{"millrace@example.com", "Millrace <millrace@example.com>", `"Acme, Inc." <a@b.example>`},
 			[]string{"", "millrace", "a@b.example, c@d.example", "a@b.example\r\nBcc: c@d.example", "<a@b.example"},
 		},
+		"contact": {
+			[]string{
+				"security@example.com", "mailto:security@example.com?subject=Report", "https://example.com/report?a=b",
+				"https://[2001:db8::1]/", "tel:+1-201-555-0123",
+			},
+			[]string{
+				"", "security", "http://example.com/report", "https:", "https:///report", "mailto:", "mailto:a", "tel:", "tel:+",
+				"tel:12a", "a@b.example, c@d.example", "Acme <a@b.example>", "a@b.example\nExpires: 1", "https://b.example/a b",
+				"ftp://example.com", "ä@b.example", "mailto://a@b.example",
+			},
+		},
 		"topic": {
 			[]string{"dev.", "a-b_c.D9", strings.Repeat("x", 64)}, []string{"a/b", "a b", "ä", strings.Repeat("x", 65)},
 		},

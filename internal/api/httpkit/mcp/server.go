@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
@@ -42,6 +43,7 @@ func (e *Endpoint) newServer() *mcp.Server {
 		&mcp.Implementation{Name: e.cfg.Name, Title: e.cfg.Title, Version: e.cfg.Version},
 		&mcp.ServerOptions{
 			Instructions: e.cfg.Instructions, Logger: slog.New(slog.DiscardHandler), SetCacheable: cacheable,
+			SupportedProtocolVersions: httpkit.MCPRevisions,
 			Capabilities: &mcp.ServerCapabilities{
 				Tools: &mcp.ToolCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{},
 			},
