@@ -337,20 +337,18 @@ func credentialsAreToldOf(t *testing.T, host, route, resource string) {
 func documentsAreServed(t *testing.T, host string, routes []httpkit.DocumentRoute) {
 	t.Helper()
 	for _, r := range routes {
-		resp, body := fetch(t, http.MethodGet, host+r.Path, "")
-		h := resp.Header
-		if media, _, err := mime.ParseMediaType(h.Get("Content-Type")); resp.StatusCode != http.StatusOK ||
+		status, h, body := fetch(t, http.MethodGet, host+r.Path, "")
+		if media, _, err := mime.ParseMediaType(h.Get("Content-Type")); status != http.StatusOK ||
 			media != r.MediaType || err != nil || h.Get("Access-Control-Allow-Origin") != "*" ||
 			h.Get("Cache-Control") != "public, max-age=3600" || h.Get("ETag") == "" {
-			t.Errorf("%s: %d %v", r.Path, resp.StatusCode, h)
+			t.Errorf("%s: %d %v", r.Path, status, h)
 		}
-		if again, _ := fetch(t, http.MethodGet, host+r.Path, h.Get("ETag")); again.StatusCode != http.StatusNotModified {
-			t.Errorf("%s with its ETag: %d", r.Path, again.StatusCode)
+		if again, _, _ := fetch(t, http.MethodGet, host+r.Path, h.Get("ETag")); again != http.StatusNotModified {
+			t.Errorf("%s with its ETag: %d", r.Path, again)
 		}
-		head, none := fetch(t, http.MethodHead, host+r.Path, "")
-		if head.StatusCode != http.StatusOK || len(none) > 0 || head.Header.Get("ETag") != h.Get("ETag") ||
-			head.Header.Get("Link") != h.Get("Link") {
-			t.Errorf("HEAD %s: %d %v", r.Path, head.StatusCode, head.Header)
+		status, head, none := fetch(t, http.MethodHead, host+r.Path, "")
+		if status != http.StatusOK || len(none) > 0 || head.Get("ETag") != h.Get("ETag") || head.Get("Link") != h.Get("Link") {
+			t.Errorf("HEAD %s: %d %v", r.Path, status, head)
 		}
 		var document any
 		links := []string{}
@@ -363,8 +361,8 @@ func documentsAreServed(t *testing.T, host string, routes []httpkit.DocumentRout
 			t.Errorf("%s has no links: %s", r.Path, body)
 		}
 		for _, link := range links {
-			if resp, _ := fetch(t, http.MethodGet, link, ""); resp.StatusCode != http.StatusOK {
-				t.Errorf("%s links to %s, which returns %d", r.Path, link, resp.StatusCode)
+			if status, _, _ := fetch(t, http.MethodGet, link, ""); status != http.StatusOK {
+				t.Errorf("%s links to %s, which returns %d", r.Path, link, status)
 			}
 		}
 	}
@@ -394,7 +392,7 @@ func linksOf(document any) []string {
 }
 
 // fetch sends a request, with If-None-Match unless etag is empty.
-func fetch(t *testing.T, method, address, etag string) (*http.Response, []byte) {
+func fetch(t *testing.T, method, address, etag string) (status int, header http.Header, body []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, address, http.NoBody)
 	if err != nil {
@@ -408,9 +406,8 @@ func fetch(t *testing.T, method, address, etag string) (*http.Response, []byte) 
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
+	if body, err = io.ReadAll(resp.Body); err != nil {
 		t.Fatal(err)
 	}
-	return resp, body
+	return resp.StatusCode, resp.Header, body
 }

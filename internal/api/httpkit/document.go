@@ -13,7 +13,8 @@ import (
 const documentCaching = "public, max-age=3600"
 
 // documentPolicy lets the reference page load its own style sheet and nothing else.
-const documentPolicy = "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+const documentPolicy = "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; " +
+	"form-action 'none'"
 
 // Document is a response that is the same for all callers. Pages of any site may read it.
 type Document struct {

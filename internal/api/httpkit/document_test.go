@@ -57,9 +57,11 @@ func TestDocuments_OmitHostsWithoutAnOrigin(t *testing.T) {
 	} {
 		documents := tc.d.Documents()
 		var catalog struct {
-			Linkset []struct{ Anchor string }
+			Linkset []any `json:"linkset"`
 		}
-		var servers struct{ Entries []struct{ URL string } }
+		var servers struct {
+			Entries []any `json:"entries"`
+		}
 		if err := json.Unmarshal(documents[apiCatalogPath].body, &catalog); err != nil || catalog.Linkset == nil {
 			t.Fatalf("%+v: %s, %v", tc.d, documents[apiCatalogPath].body, err)
 		}
@@ -103,7 +105,7 @@ func TestServerCard_KeepsTheLimitsOfItsSchema(t *testing.T) {
 	t.Parallel()
 	for host, p := range profiles {
 		if len(p.summary) > 100 || len(p.title) > 100 {
-			t.Errorf("%s: the summary has %d bytes and the title %d; at most 100 are allowed", host, len(p.summary), len(p.title))
+			t.Errorf("%s: the summary has %d bytes, the title %d; at most 100 are allowed", host, len(p.summary), len(p.title))
 		}
 	}
 }

@@ -101,7 +101,7 @@ var newApp = sync.OnceValues(func() (*fiber.App, error) {
 	log := slog.New(slog.DiscardHandler)
 	engine := analytics.NewEngine(analytics.Config{},
 		analytics.Deps{Log: log, Metrics: prometheus.NewRegistry(), Runner: runner{}})
-	return New(Config{}, Deps{
+	return New(Config{SecurityContact: "mailto:security@example.com"}, Deps{
 		Log: log, Metrics: prometheus.NewRegistry(), Access: access{}, Moves: access{}, Sessions: access{}, Executor: engine,
 		Tenants: tenants{}, Links: access{},
 		Now: func() time.Time { return time.Date(2026, 3, 30, 10, 0, 0, 0, time.UTC) },
