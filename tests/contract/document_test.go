@@ -347,7 +347,8 @@ func documentsAreServed(t *testing.T, host string, routes []httpkit.DocumentRout
 			t.Errorf("%s with its ETag: %d", r.Path, again)
 		}
 		status, head, none := fetch(t, http.MethodHead, host+r.Path, "")
-		if status != http.StatusOK || len(none) > 0 || head.Get("ETag") != h.Get("ETag") || head.Get("Link") != h.Get("Link") {
+		if status != http.StatusOK || len(none) > 0 || head.Get("ETag") != h.Get("ETag") ||
+			head.Get("Link") != h.Get("Link") {
 			t.Errorf("HEAD %s: %d %v", r.Path, status, head)
 		}
 		var document any
