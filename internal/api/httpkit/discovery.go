@@ -57,7 +57,7 @@ var profiles = map[Host]profile{
 	},
 	Ingestion: {
 		api: "/track", mcp: IngestionMCPPath, docs: openAPIPath, docsType: fiber.MIMEApplicationJSON,
-		status: healthPath + "/status", name: "millrace-ingest", title: "Millrace ingestion",
+		status: healthPath + "/status", name: "millrace-ingestion", title: "Millrace ingestion",
 		summary: "Send events to web analytics.",
 	},
 }
