@@ -53,7 +53,7 @@ var profiles = map[Host]profile{
 	Query: {
 		api: "/v1/query", mcp: QueryMCPPath, docs: "/docs", docsType: mediaHTML, status: healthPath,
 		name: "millrace", title: "Millrace",
-		summary: "Query web analytics, and read short links and feature flags.",
+		summary: "Query web analytics, and manage short links and feature flags.",
 	},
 	Ingestion: {
 		api: "/track", mcp: IngestionMCPPath, docs: openAPIPath, docsType: fiber.MIMEApplicationJSON,
