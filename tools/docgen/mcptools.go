@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/httpkit/mcp"
+	"github.com/millrace/millrace/internal/api/ingestapi"
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/queryapi"
 	"github.com/millrace/millrace/internal/api/queryapi/tools"
@@ -26,13 +27,18 @@ func mcpToolsPage(string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d := newDocument("MCP tools", "`internal/api/queryapi/tools`")
+	d := newDocument("MCP tools", "`internal/api/queryapi/tools` and `internal/api/ingestapi/tools.go`")
 	d.paragraph("The tools for AI clients, with their arguments. A key sees the tools of its scopes. Calls per minute\n" +
 		"count for each key; the tools of a class share them. [MCP](../guides/mcp.md) shows how to connect a client.")
-	d.heading("Query host: `POST " + queryapi.MCPPath + "`")
-	for i := range table {
-		if err := mcpTool(d, &table[i]); err != nil {
-			return "", fmt.Errorf("describing %s: %w", table[i].Name, err)
+	for _, host := range []struct {
+		name, path string
+		tools      []mcp.Tool
+	}{{"Query host", queryapi.MCPPath, table}, {"Ingestion host", ingestapi.MCPPath, ingestapi.Tools()}} {
+		d.heading(host.name + ": `POST " + host.path + "`")
+		for i := range host.tools {
+			if err := mcpTool(d, &host.tools[i]); err != nil {
+				return "", fmt.Errorf("describing %s: %w", host.tools[i].Name, err)
+			}
 		}
 	}
 	return d.String(), nil
@@ -71,7 +77,7 @@ func mcpTool(d *document, t *mcp.Tool) error {
 		p := schema.Properties[name]
 		kind, _ := p.Type.(string)
 		if several, ok := p.Type.([]any); ok {
-			kind = fmt.Sprint(several[0], " or null")
+			kind = fmt.Sprint(several[0], " or ", several[1])
 		}
 		required := ""
 		if slices.Contains(schema.Required, name) {

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace/millrace/internal/platform/admission"
 )
 
-// ClaimFor begins a claim on the host's memory for bodies, for a response that is large: in the
-// name of an owner, who belongs to a group. It holds nothing yet.
+// ClaimFor begins a claim on the host's memory for bodies, for a large response or what it takes to
+// make one: in the name of an owner, who belongs to a group. It holds nothing yet.
 func ClaimFor(c *fiber.Ctx, owner, group string) *admission.Claim {
 	claim := new(admission.Claim)
 	if r := requestOf(c.Context()); r != nil {

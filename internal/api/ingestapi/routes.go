@@ -11,10 +11,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/api/httpkit/mcp"
 	"github.com/millrace/millrace/internal/contract/record"
 	"github.com/millrace/millrace/internal/pipeline/ingest"
 	"github.com/millrace/millrace/internal/platform/admission"
+	"github.com/millrace/millrace/internal/platform/buildinfo"
 	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/tenant/ratelimit"
 	"github.com/millrace/millrace/web/tracker"
 )
 
@@ -42,6 +45,8 @@ type Config struct {
 	QueryURL string
 	// SecurityContact is the URI for reports of vulnerabilities; empty for none.
 	SecurityContact string
+	// MCPOrigins are other origins whose pages may call the MCP endpoint.
+	MCPOrigins []string
 }
 
 // Intake accepts events; *ingest.Acceptor is one.
@@ -51,7 +56,7 @@ type Intake interface {
 	Reject(ctx context.Context, req ingest.Request, why error)
 }
 
-// Deps are the parts the host needs; all but Tracer are required.
+// Deps are the parts the host needs; all but Tracer, Keys and Limits are required.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
@@ -59,6 +64,10 @@ type Deps struct {
 	Intake  Intake
 	// Services are what GET /health/status looks at.
 	Services []Service
+	// Keys recognises callers of the MCP endpoint; nil for no endpoint. Limits counts their messages
+	// and the calls of tools; nil for no limits.
+	Keys   mcp.Keys
+	Limits *ratelimit.Limiter
 }
 
 // Route is one route of the host.
@@ -147,7 +156,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 	app := httpkit.New(httpkit.Config{
 		Host: httpkit.Ingestion, Deadline: cfg.Deadline, MaxInFlight: cfg.MaxInFlight, Admission: cfg.Admission,
 		Conns: cfg.Conns, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
-		LongHeader: longPixel, MCPPath: MCPPath,
+		MCPPath: MCPPath, LongHeader: longPixel,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	discovery := httpkit.Discovery{
 		Host: httpkit.Ingestion, QueryURL: cfg.QueryURL, IngestURL: cfg.Site.PublicURL,
@@ -164,6 +173,13 @@ func New(cfg Config, deps Deps) *fiber.App {
 	}
 	for _, r := range Routes {
 		httpkit.Handle(app, r.Method, r.Path, func(c *fiber.Ctx) error { return r.handle(h, c) })
+	}
+	if deps.Keys != nil {
+		mcp.New(mcp.Config{
+			Host: httpkit.Ingestion, Path: MCPPath, Name: "millrace-ingestion", Title: "Millrace ingestion",
+			Version: buildinfo.Version(), Instructions: instructions, Tools: Tools(), Resources: resources,
+			Site: &cfg.Site, Origins: cfg.MCPOrigins, Streams: maxStreams,
+		}, mcp.Deps{Keys: deps.Keys, Limits: deps.Limits, Log: deps.Log, Metrics: deps.Metrics}).Mount(app)
 	}
 	return app
 }

@@ -35,9 +35,11 @@ func newIntake(g *ground) (*host, error) {
 			MaxInFlight: s.Ingest.MaxInFlight, Admission: gate, Conns: g.conns(), AccessLog: s.Log.Access,
 			Proxies: hosting.Proxies(s), Site: httpkit.Site{PublicURL: s.Ingest.BaseURL()}, ClientIDs: s.Ingest.ClientIDs,
 			QueryURL: s.QueryURL(), SecurityContact: s.Security.ContactURI(),
+			MCPOrigins: s.MCP.Origins,
 		},
 		ingestapi.Deps{
 			Log: t.Log, Metrics: t.Registry, Tracer: t.Tracer, Services: g.services(producer),
+			Keys: access, Limits: g.limiter,
 			Intake: ingest.New(ingest.Deps{
 				Access: access, Salts: g.salts, Publisher: producer, Metrics: t.Registry, Limits: g.limiter,
 				Quota: allowed, Gate: gate, Enrich: g.enrich, Tally: counts, Deadline: s.Ingest.Deadline,

@@ -1,3 +1,3 @@
-// Package mcp calls the query host's MCP endpoint with clients that others wrote, in both eras of
-// the protocol, and with the protocol's conformance suite.
+// Package mcp calls the hosts' MCP endpoints with clients that others wrote, in both eras of the
+// protocol, and with the protocol's conformance suite.
 package mcp

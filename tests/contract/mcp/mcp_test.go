@@ -33,11 +33,16 @@ func TestClients_CallTheEndpoint(t *testing.T) {
 	s.linkID = s.create(t, "links", `{"url":"https://example.com/"}`)
 	s.flagID = s.create(t, "flags", `{"key":"nav","type":"boolean"}`)
 	t.Run("clients", func(t *testing.T) {
-		for _, revision := range mcpclient.Revisions {
-			t.Run("conformance suite, "+revision, func(t *testing.T) {
-				t.Parallel()
-				mcpclient.Conform(t, s.proxy(t), revision, "testdata/expected_failures.yaml")
-			})
+		for _, e := range []endpoint{
+			{"query host", s.QueryURL, "/v1/mcp", s.Key}, {"ingestion host", s.IngestURL, "/mcp", s.NoReadKey},
+		} {
+			for _, revision := range mcpclient.Revisions {
+				t.Run("conformance suite, "+e.name+", "+revision, func(t *testing.T) {
+					t.Parallel()
+					mcpclient.Conform(t, e.proxy(t), revision, "testdata/expected_failures.yaml")
+				})
+			}
+			t.Run("Inspector, "+e.name, func(t *testing.T) { s.runInspector(t, e) })
 		}
 		for _, era := range []string{"legacy", "modern"} {
 			t.Run("TypeScript SDK, "+era, func(t *testing.T) {
@@ -45,7 +50,6 @@ func TestClients_CallTheEndpoint(t *testing.T) {
 				s.runSDK(t, era)
 			})
 		}
-		t.Run("Inspector", s.runInspector)
 		t.Run("writes", s.runWrites)
 	})
 	for _, key := range []string{s.UnknownKey, s.RevokedKey, s.MalformedKey} {
@@ -62,6 +66,9 @@ func TestClients_CallTheEndpoint(t *testing.T) {
 		}
 	}
 }
+
+// endpoint is the endpoint of a host, with the key of its clients.
+type endpoint struct{ name, host, path, key string }
 
 // create creates a record and returns its id.
 func (s *system) create(t *testing.T, resource, body string) string {
@@ -80,9 +87,9 @@ func (s *system) create(t *testing.T, resource, body string) string {
 
 // proxy serves the endpoint to the conformance suite, which sends no credentials: it adds a key.
 // Host and Origin change as behind any proxy: those of the proxy become the host's.
-func (s *system) proxy(t *testing.T) string {
+func (e endpoint) proxy(t *testing.T) string {
 	t.Helper()
-	target, err := url.Parse(s.QueryURL)
+	target, err := url.Parse(e.host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +99,7 @@ func (s *system) proxy(t *testing.T) string {
 			own := r.In.Context().Value(http.LocalAddrContextKey).(fmt.Stringer).String()
 			r.SetURL(target)
 			r.Out.Host = strings.ReplaceAll(r.In.Host, own, target.Host)
-			r.Out.Header.Set("X-Api-Key", s.Key)
+			r.Out.Header.Set("X-Api-Key", e.key)
 			// A fast response closes the request's body, which the transport may still read.
 			body, _ := io.ReadAll(r.In.Body)
 			r.Out.Body = io.NopCloser(bytes.NewReader(body))
@@ -102,7 +109,7 @@ func (s *system) proxy(t *testing.T) string {
 		},
 	})
 	t.Cleanup(p.Close)
-	return p.URL + "/v1/mcp"
+	return p.URL + e.path
 }
 
 // runSDK calls the endpoint with the TypeScript SDK of an era: with a key of all scopes, and with
@@ -160,16 +167,23 @@ var calls = map[string]string{
 	"save_flag":            `{"key":"new","type":"boolean"}`,
 	"set_flag_status":      `{"id":"$FLAG","status":"active"}`,
 	"set_flag_targets":     `{"id":"$FLAG","variant":"on","userIds":["u1"]}`,
+	"track_event":          `{"websiteId":"$WEBSITE","name":"signup","timestamp":1795000000000}`,
+	"track_events":         `{"websiteId":"$WEBSITE","events":[{"name":"a"},{"name":"b","anonymizeVisitorIds":true}]}`,
+	"track_page_view":      `{"websiteId":"$WEBSITE","path":"https://example.com/"}`,
+	"identify_profile":     `{"websiteId":"$WEBSITE","profileId":"u","traits":{"plan":"pro"}}`,
+	"start_session":        `{"websiteId":"$WEBSITE"}`,
+	"end_session":          `{"websiteId":"$WEBSITE","sessionId":"sess_1"}`,
+	"get_tracking_status":  `{}`,
 }
 
 // runInspector lists the tools with the MCP Inspector, which checks their schemas, and calls each.
-func (s *system) runInspector(t *testing.T) {
+func (s *system) runInspector(t *testing.T, e endpoint) {
 	t.Parallel()
-	key := s.NewKey(t)
+	key := s.NewKey(t) // a key may write ten times a minute
 	inspect := func(t *testing.T, args ...string) string {
 		t.Helper()
 		out, err := mcpclient.Run(t, mcpclient.Inspector, append([]string{
-			"--cli", s.endpoint, "--transport", "http", "--header", "x-api-key: " + key, "--format", "json",
+			"--cli", e.host + e.path, "--transport", "http", "--header", "x-api-key: " + key, "--format", "json",
 		}, args...)...)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)

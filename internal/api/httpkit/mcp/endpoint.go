@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -28,6 +29,10 @@ const (
 	MaxKeyStreams = 5       // open streams of one key
 )
 
+// copies is how many times a message is in memory besides its body: for the SDK, for the tool, and in
+// the requests that the tool makes.
+const copies = 8
+
 // Config describes the endpoint of a host.
 type Config struct {
 	Host httpkit.Host // for metrics
@@ -43,6 +48,8 @@ type Config struct {
 	Site *httpkit.Site
 	// Origins are other origins whose pages may call the endpoint.
 	Origins []string
+	// Streams is the most open streams of the process; 0 means MaxStreams.
+	Streams int
 }
 
 // Resource is a document that clients can read.
@@ -82,7 +89,8 @@ type Endpoint struct {
 // New returns the endpoint of a table of tools.
 func New(cfg Config, deps Deps) *Endpoint {
 	e := &Endpoint{
-		cfg: cfg, deps: deps, calls: newPlaces(MaxInFlight, 0), streams: newPlaces(MaxKeyStreams, MaxStreams),
+		cfg: cfg, deps: deps, calls: newPlaces(MaxInFlight, 0),
+		streams: newPlaces(MaxKeyStreams, cmp.Or(cfg.Streams, MaxStreams)),
 	}
 	if e.deps.Now == nil {
 		e.deps.Now = time.Now
@@ -158,8 +166,17 @@ func (e *Endpoint) serve(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	claim := httpkit.ClaimFor(c, p.KeyID, p.OrganizationID)
+	if err := claim.Await(c.UserContext(), copies*int64(len(body))); err != nil {
+		leave()
+		return err
+	}
 	r.server = e.server
-	return (&exchange{done: leave}).serve(c, e.handler, r, body, &m)
+	done := func() {
+		claim.Release(true)
+		leave()
+	}
+	return (&exchange{done: done}).serve(c, e.handler, r, body, &m)
 }
 
 // identify returns the caller: the owner of an API key. A cookie or a client id is no credential

@@ -44,6 +44,8 @@ type Error struct {
 
 // Detail is one problem of the arguments.
 type Detail struct {
+	// Index is the position of the event that has the problem; nil outside the ingestion host.
+	Index      *int   `json:"index,omitempty"`
 	Field      string `json:"field"`
 	Message    string `json:"message"`
 	Suggestion string `json:"suggestion,omitempty"`
@@ -86,7 +88,7 @@ func From(err *apierr.Error) *Error {
 	}
 	e.RetryAfterSeconds = int((after + time.Second - 1) / time.Second)
 	for _, d := range err.Details {
-		e.Details = append(e.Details, Detail{d.Field, d.Message, d.Suggestion})
+		e.Details = append(e.Details, Detail{Field: d.Field, Message: d.Message, Suggestion: d.Suggestion})
 	}
 	return e
 }
