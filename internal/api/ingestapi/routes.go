@@ -178,7 +178,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 		mcp.New(mcp.Config{
 			Host: httpkit.Ingestion, Path: MCPPath, Name: "millrace-ingestion", Title: "Millrace ingestion",
 			Version: buildinfo.Version(), Instructions: instructions, Tools: Tools(), Resources: resources,
-			Site: &cfg.Site, Origins: cfg.MCPOrigins, Streams: maxStreams,
+			Site: &cfg.Site, Origins: cfg.MCPOrigins, StreamMemory: streamBytes,
 		}, mcp.Deps{Keys: deps.Keys, Limits: deps.Limits, Log: deps.Log, Metrics: deps.Metrics}).Mount(app)
 	}
 	return app

@@ -28,8 +28,9 @@ const MCPPath = "/mcp"
 const (
 	// maxToolEvents is the most events of a call of track_events.
 	maxToolEvents = 100
-	// maxStreams bounds the streams of MCP clients, which take memory beside that of events.
-	maxStreams = 200
+	// streamBytes is the memory of an MCP client's stream, measured, with what the collector comes too
+	// late for.
+	streamBytes = 96 << 10
 )
 
 //go:embed guide.md
@@ -211,20 +212,21 @@ func (a *arguments) encode() json.RawMessage {
 	return text
 }
 
-// check returns unknown and missing members. The host checks the values.
-func (a *arguments) check(members map[string]json.RawMessage) (problems []mcp.Detail) {
+// decode returns the known members of an object, with unknown and missing ones as problems. The host
+// checks the values. It keeps nothing of other members, however many there are.
+func (a *arguments) decode(object json.RawMessage) (members map[string]json.RawMessage, problems []mcp.Detail) {
+	members = map[string]json.RawMessage{}
 	known := slices.Sorted(maps.Keys(a.Properties))
-	for _, name := range slices.Sorted(maps.Keys(members)) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	for _, err := d.Token(); err == nil && d.More(); {
+		token, _ := d.Token() // the object is valid JSON
+		name, _ := token.(string)
+		var value json.RawMessage
+		err = d.Decode(&value)
 		if slices.Contains(known, name) {
-			continue
-		}
-		d := mcp.Detail{Field: fmt.Sprintf("%.64s", name)}
-		d.Message = "Unknown field: " + d.Field
-		if near := suggest.Closest(name, known); near != "" {
-			d.Suggestion = "Did you mean '" + near + "'?"
-		}
-		if problems = append(problems, d); len(problems) == event.MaxProblems {
-			return problems
+			members[name] = value
+		} else if len(problems) < event.MaxProblems {
+			problems = append(problems, unknown(name, known))
 		}
 	}
 	for _, name := range a.Required {
@@ -232,7 +234,16 @@ func (a *arguments) check(members map[string]json.RawMessage) (problems []mcp.De
 			problems = append(problems, mcp.Detail{Field: name, Message: name + " is required"})
 		}
 	}
-	return problems
+	return members, problems
+}
+
+func unknown(name string, known []string) mcp.Detail {
+	d := mcp.Detail{Field: fmt.Sprintf("%.64s", name)}
+	d.Message = "Unknown field: " + d.Field
+	if near := suggest.Closest(name, known); near != "" {
+		d.Suggestion = "Did you mean '" + near + "'?"
+	}
+	return d
 }
 
 // absent reports whether a member is not there. Null counts as absent on this host.
@@ -253,11 +264,8 @@ func invalid(problems ...mcp.Detail) error {
 
 // run sends the events of a call to the route.
 func (t *tool) run(ctx context.Context, c *mcp.Call) (mcp.Answer, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(c.Arguments, &members); err != nil {
-		return mcp.Answer{}, err
-	}
-	if err := invalid(t.input.check(members)...); err != nil {
+	members, problems := t.input.decode(c.Arguments)
+	if err := invalid(problems...); err != nil {
 		return mcp.Answer{}, err
 	}
 	uri, err := t.uri(members)
@@ -321,33 +329,45 @@ func (t *tool) fill(members map[string]json.RawMessage) {
 
 func quoted(s string) json.RawMessage { return event.AppendQuoted(nil, []byte(s)) }
 
-// batch returns the checked events of track_events.
+// batch returns the events of track_events.
 func (t *tool) batch(value json.RawMessage) (events []map[string]json.RawMessage, err error) {
-	if json.Unmarshal(value, &events) != nil {
-		return nil, invalid(mcp.Detail{Field: argumentEvents, Message: argumentEvents + " must be an array of objects"})
+	noObject := mcp.Detail{Field: argumentEvents, Message: argumentEvents + " must be an array of objects"}
+	d := json.NewDecoder(bytes.NewReader(value))
+	if first, _ := d.Token(); first != json.Delim('[') {
+		return nil, invalid(noObject)
 	}
-	if n := len(events); n == 0 || n > maxToolEvents {
+	n := 0
+	var problems []mcp.Detail
+	for ; d.More(); n++ {
+		var one json.RawMessage
+		if err := d.Decode(&one); err != nil {
+			return nil, err
+		}
+		if n >= maxToolEvents {
+			continue
+		}
+		members, found := t.item.decode(one)
+		if one[0] != '{' {
+			found = []mcp.Detail{noObject}
+		}
+		for _, p := range found {
+			p.Index = new(n)
+			problems = append(problems, p)
+		}
+		events = append(events, members)
+	}
+	if n == 0 || n > maxToolEvents {
 		return nil, invalid(mcp.Detail{
 			Field: argumentEvents, Message: fmt.Sprintf("events has %d entries; 1 to %d are allowed", n, maxToolEvents),
 		})
-	}
-	var problems []mcp.Detail
-	for i, e := range events {
-		for _, d := range t.item.check(e) {
-			d.Index = &i
-			problems = append(problems, d)
-		}
 	}
 	return events, invalid(problems[:min(len(problems), event.MaxProblems)]...)
 }
 
 // trackingStatus answers get_tracking_status.
 func trackingStatus(ctx context.Context, c *mcp.Call) (mcp.Answer, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(c.Arguments, &members); err != nil {
-		return mcp.Answer{}, err
-	}
-	if err := invalid((&arguments{}).check(members)...); err != nil {
+	_, problems := new(arguments).decode(c.Arguments)
+	if err := invalid(problems...); err != nil {
 		return mcp.Answer{}, err
 	}
 	var found struct {

@@ -210,7 +210,7 @@ func TestTools_RejectArgumentsBeforeTheySend(t *testing.T) {
 		{
 			"track_events", `{"events":[{"name":"a"},{"title":"b"},null]}`,
 			`"details":[{"index":1,"field":"title","message":"Unknown field: title"},` +
-				`{"index":1,"field":"name","message":"name is required"},{"index":2,"field":"name","message":"name is required"}]`,
+				`{"index":1,"field":"name","message":"name is required"},{"index":2,"field":"events","message":"events must be an array of objects"}]`,
 		},
 		{"track_page_view", `{}`, `"message":"path is required"`},
 		{"identify_profile", `{"traits":{}}`, `"message":"profileId is required"`},

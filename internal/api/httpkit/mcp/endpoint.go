@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -48,8 +47,8 @@ type Config struct {
 	Site *httpkit.Site
 	// Origins are other origins whose pages may call the endpoint.
 	Origins []string
-	// Streams is the most open streams of the process; 0 means MaxStreams.
-	Streams int
+	// StreamMemory is what a stream claims of the host's memory for bodies, in bytes; 0 for nothing.
+	StreamMemory int64
 }
 
 // Resource is a document that clients can read.
@@ -89,8 +88,7 @@ type Endpoint struct {
 // New returns the endpoint of a table of tools.
 func New(cfg Config, deps Deps) *Endpoint {
 	e := &Endpoint{
-		cfg: cfg, deps: deps, calls: newPlaces(MaxInFlight, 0),
-		streams: newPlaces(MaxKeyStreams, cmp.Or(cfg.Streams, MaxStreams)),
+		cfg: cfg, deps: deps, calls: newPlaces(MaxInFlight, 0), streams: newPlaces(MaxKeyStreams, MaxStreams),
 	}
 	if e.deps.Now == nil {
 		e.deps.Now = time.Now
@@ -162,21 +160,29 @@ func (e *Endpoint) serve(c *fiber.Ctx) error {
 	if m.Method == methodListen {
 		return e.listen(c, r, body, &m)
 	}
-	leave, err := e.calls.enter(p.KeyID)
+	leave, err := enter(c, p, e.calls, copies*int64(len(body)))
 	if err != nil {
 		return err
 	}
-	claim := httpkit.ClaimFor(c, p.KeyID, p.OrganizationID)
-	if err := claim.Await(c.UserContext(), copies*int64(len(body))); err != nil {
-		leave()
-		return err
-	}
 	r.server = e.server
-	done := func() {
-		claim.Release(true)
-		leave()
+	return (&exchange{done: leave}).serve(c, e.handler, r, body, &m)
+}
+
+// enter acquires a place and memory of the host, until leave is called.
+func enter(c *fiber.Ctx, p auth.Principal, among *places, memory int64) (leave func(), err error) {
+	release, err := among.enter(p.KeyID)
+	if err != nil {
+		return nil, err
 	}
-	return (&exchange{done: done}).serve(c, e.handler, r, body, &m)
+	claim := httpkit.ClaimFor(c, p.KeyID, p.OrganizationID)
+	if err := claim.Await(c.UserContext(), memory); err != nil {
+		release()
+		return nil, err
+	}
+	return func() {
+		claim.Release(true)
+		release()
+	}, nil
 }
 
 // identify returns the caller: the owner of an API key. A cookie or a client id is no credential

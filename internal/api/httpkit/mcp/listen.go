@@ -14,7 +14,7 @@ import (
 // listen opens a stream that reports changes of the caller's tools. It has a server of its own: the
 // SDK notifies all clients of a server.
 func (e *Endpoint) listen(c *fiber.Ctx, r *request, body []byte, m *message) error {
-	leave, err := e.streams.enter(r.Principal.KeyID)
+	leave, err := enter(c, r.Principal, e.streams, e.cfg.StreamMemory)
 	if err != nil {
 		return err
 	}
