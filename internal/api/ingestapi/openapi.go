@@ -39,6 +39,7 @@ func Describe(server string, headers []string) ([]byte, error) {
 		}
 		item[strings.ToLower(r.Method)] = operation(r, headers)
 	}
+	paths[MCPPath] = object{"post": mcpOperation()}
 	doc := object{
 		"openapi": "3.1.0",
 		"info": object{
@@ -92,9 +93,7 @@ func operation(r *Route, headers []string) object {
 		parameters = append(parameters,
 			object{"name": "hash", "in": "path", "required": true, "schema": object{"type": "string"}})
 	}
-	responses := object{"default": responseOf("The request was rejected; `code` has the "+
-		"reason.", fiber.MIMEApplicationJSON,
-		object{"$ref": "#/components/schemas/Error"})}
+	responses := object{"default": rejected()}
 	for status, a := range r.Responses {
 		responses[status] = a.describe()
 	}
@@ -120,6 +119,44 @@ func operation(r *Route, headers []string) object {
 	}
 	op["parameters"], op["responses"] = parameters, responses
 	return op
+}
+
+// rejected describes the response to a request that the host rejects.
+func rejected() object {
+	return responseOf("The request was rejected; `code` has the reason.", fiber.MIMEApplicationJSON,
+		object{"$ref": "#/components/schemas/Error"})
+}
+
+// mcpOperation describes the endpoint for AI clients. Its messages are the protocol's.
+func mcpOperation() object {
+	message := func(required ...string) object {
+		return object{
+			"type": "object", "required": append(required, "jsonrpc"),
+			"properties": object{"jsonrpc": object{"const": "2.0"}},
+		}
+	}
+	responses := object{
+		"200": object{"description": "The result, or an error of the protocol.", "content": object{
+			fiber.MIMEApplicationJSON: object{"schema": message()}, "text/event-stream": object{},
+		}},
+		"202": object{"description": "The notification was accepted."}, "default": rejected(),
+	}
+	for status, why := range map[string]string{
+		"400": "The message is not valid.", "404": "The method is unknown, since revision 2026-07-28.",
+		"415": "The body is not application/json.",
+	} {
+		responses[status] = responseOf(why, fiber.MIMEApplicationJSON, message("error"))
+	}
+	return object{
+		"summary": "Send a message of the Model Context Protocol.", "operationId": "mcp",
+		"description": "Calls are answered with JSON. subscriptions/listen opens a stream of server-sent events. " +
+			"tools/list returns the tools that the key may call.",
+		"security": []object{{"key": []string{}}, {"bearer": []string{}}},
+		"requestBody": object{
+			"required": true, "content": object{fiber.MIMEApplicationJSON: object{"schema": message()}},
+		},
+		"responses": responses,
+	}
 }
 
 func clientParameters(headers []string) []object {
