@@ -85,6 +85,8 @@ func mcpTool(d *document, t *mcp.Tool) error {
 		}
 		rows = append(rows, []string{code(name), kind, required, p.Description})
 	}
-	d.table([]string{"Argument", "Type", "Required", "Meaning"}, rows)
+	if len(rows) > 0 {
+		d.table([]string{"Argument", "Type", "Required", "Meaning"}, rows)
+	}
 	return nil
 }

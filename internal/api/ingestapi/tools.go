@@ -37,9 +37,9 @@ const (
 var guide string
 
 // instructions describe the tools to a model.
-const instructions = "Millrace stores the events of websites and applications. track_event records what somebody did, " +
-	"track_page_view a page that somebody saw, and identify_profile what is known about a user. Each call counts as " +
-	"real traffic: send no test events unless you are asked to. Read millrace://guide for names and ids."
+const instructions = "Millrace stores the events of websites and applications. track_event records an action, " +
+	"track_page_view a view of a page, and identify_profile traits of a user. Each call counts as real traffic: " +
+	"send no test events unless you are asked to. Read millrace://guide for names and ids."
 
 var resources = []mcp.Resource{{
 	URI: "millrace://guide", Name: "guide", Title: "Guide", MIMEType: "text/markdown",
@@ -80,7 +80,7 @@ func Tools() []mcp.Tool {
 			"sends to.",
 		Input: newArguments(event.Track, "").encode(), Run: trackingStatus,
 	}}
-	for _, t := range []tool{
+	for _, t := range []*tool{
 		{
 			Tool: mcp.Tool{
 				Name: "track_event", Title: "Track an event",
@@ -98,7 +98,7 @@ func Tools() []mcp.Tool {
 		{
 			Tool: mcp.Tool{
 				Name: "track_page_view", Title: "Track a page view",
-				Description: "Record that somebody viewed a page. The answer has the event's id.",
+				Description: "Record one view of a page. The answer has the event's id.",
 			},
 			route: "/", form: event.Pages, fields: "path! title referrer properties eventId" + fieldsOfSender,
 			event: "screen_view", id: "eventId",
@@ -138,7 +138,7 @@ func Tools() []mcp.Tool {
 }
 
 // complete returns the tool with its schema.
-func (t tool) complete() mcp.Tool {
+func (t *tool) complete() mcp.Tool {
 	t.input = newArguments(t.form, t.fields)
 	if t.many {
 		t.item, t.input = t.input, newArguments(t.form, "")
@@ -188,7 +188,7 @@ func newArguments(form *event.Form, fields string) *arguments {
 
 // descriptions describe the fields to a model.
 var descriptions = map[string]string{
-	"name":        "What happened, such as signup_completed.",
+	"name":        "Name of the event, such as signup_completed.",
 	"properties":  `Details, such as {"plan": "pro", "price": 20}.`,
 	"eventId":     "Id of the event. A repeated call with the same id counts once.",
 	"path":        "URL of the page, such as https://example.com/pricing.",
@@ -196,7 +196,7 @@ var descriptions = map[string]string{
 	"referrer":    "URL of the page before, or direct.",
 	"anonymousId": "Id of the visitor, such as that of a device.",
 	"profileId":   "Your own id of the user.",
-	"sessionId":   "Id of the session, as start_session returns it.",
+	"sessionId":   "Id of the session; start_session makes one if absent.",
 	"timestamp":   "Unix milliseconds or a date-time; now if absent.",
 	"namespace":   "Group of events, such as billing.",
 	"source":      "Sender of the event, such as backend.",

@@ -21,6 +21,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
 	"github.com/millrace/millrace/internal/pipeline/ingest"
+	"github.com/millrace/millrace/internal/platform/admission"
 	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
@@ -109,15 +110,15 @@ func (*recorder) Key(_ context.Context, secret []byte, _ auth.From) (auth.Princi
 	return p, nil
 }
 
-// call calls a tool and returns its answer or error as JSON.
-func (r *recorder) call(t *testing.T, key, tool, arguments string) string {
+// post sends a call of a tool and returns the response.
+func (r *recorder) post(t *testing.T, cfg Config, key, tool, arguments string) (status int, body []byte) {
 	t.Helper()
 	down := Service{Name: "kafka", Check: func(context.Context) error { return io.ErrClosedPipe }}
-	app := New(Config{}, Deps{
+	app := New(cfg, Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Intake: r, Keys: r, Services: []Service{down},
 	})
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, MCPPath, strings.NewReader(body))
+	message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, MCPPath, strings.NewReader(message))
 	for name, value := range map[string]string{
 		"X-Api-Key": key, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
 	} {
@@ -128,14 +129,25 @@ func (r *recorder) call(t *testing.T, key, tool, arguments string) string {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	if body, err = io.ReadAll(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, body
+}
+
+// call calls a tool and returns its answer or error as JSON.
+func (r *recorder) call(t *testing.T, key, tool, arguments string) string {
+	t.Helper()
+	status, text := r.post(t, Config{}, key, tool, arguments)
 	var message struct {
 		Result struct {
-			Content []struct{ Text string }
-		}
+			Content []struct {
+				Text string `json:"text"`
+			} `json:"content"`
+		} `json:"result"`
 	}
-	if err != nil || json.Unmarshal(text, &message) != nil || len(message.Result.Content) == 0 {
-		t.Fatalf("%d %s, %v", resp.StatusCode, text, err)
+	if err := json.Unmarshal(text, &message); err != nil || len(message.Result.Content) == 0 {
+		t.Fatalf("%d %s, %v", status, text, err)
 	}
 	return made.ReplaceAllString(message.Result.Content[0].Text, "UUID")
 }
@@ -238,6 +250,23 @@ func TestTools_ReportRejectionsOfTheHost(t *testing.T) {
 	if got := r.call(t, "all", "track_events", `{"events":[{"name":"a"},{"name":"b"}]}`); !strings.Contains(got,
 		`"details":[{"index":1,"field":"name","message":"name must have at most 256 characters"}]`) {
 		t.Errorf("an invalid event: %s", got)
+	}
+}
+
+// A message takes memory beside its body, which the gate counts.
+func TestMCP_RejectsMessagesWithoutMemory(t *testing.T) {
+	t.Parallel()
+	const memory = 64 << 20
+	var held int64
+	gate := admission.New(admission.Config{Host: "test", Memory: memory},
+		admission.Deps{Metrics: prometheus.NewRegistry(), Outside: func() int64 { return held }})
+	for _, want := range []int{http.StatusOK, http.StatusServiceUnavailable} {
+		r := &recorder{}
+		status, text := r.post(t, Config{Admission: gate}, "all", "track_event", `{"name":"a"}`)
+		if sent := r.route != ""; status != want || sent != (want == http.StatusOK) {
+			t.Errorf("with %d of %d bytes in use: %d %s", held, memory, status, text)
+		}
+		held = memory
 	}
 }
 

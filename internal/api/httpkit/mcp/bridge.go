@@ -81,7 +81,8 @@ func toHTTP(ctx context.Context, c *fiber.Ctx, r *request, body []byte) *http.Re
 	}
 	body = bytes.Clone(body) // what a tool keeps of it outlives the handler
 	return (&http.Request{
-		Method: http.MethodPost, URL: &url.URL{Path: string(c.Context().Path())}, Header: header, Host: string(c.Context().Host()),
+		Method: http.MethodPost, URL: &url.URL{Path: string(c.Context().Path())}, Header: header,
+		Host: string(c.Context().Host()),
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}).WithContext(context.WithValue(ctx, requestKey{}, r))
 }
