@@ -19,7 +19,6 @@ import (
 	metadata "github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/httpkit"
-	"github.com/millrace/millrace/internal/api/queryapi"
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/audit"
@@ -70,12 +69,9 @@ func TestNoRequestThatIsMadeOfTheDocumentsIsAnsweredOtherwiseThanTheySay(t *test
 	for i, host := range []string{s.QueryURL, s.IngestURL} {
 		t.Run("what a rejection names at "+strings.TrimPrefix(host, "http://"), func(t *testing.T) {
 			credentialsAreToldOf(t, host, []string{"/v1/query", "/track"}[i], "")
+			mcp := []string{httpkit.QueryMCPPath, httpkit.IngestionMCPPath}[i]
+			credentialsAreToldOf(t, host, mcp, mcp)
 		})
-		if i == 0 {
-			t.Run("what a rejection of the MCP endpoint names", func(t *testing.T) {
-				credentialsAreToldOf(t, host, queryapi.MCPPath, queryapi.MCPPath)
-			})
-		}
 		t.Run("what is discovered at "+strings.TrimPrefix(host, "http://"), func(t *testing.T) {
 			documentsAreServed(t, host, httpkit.DocumentRoutes([]httpkit.Host{httpkit.Query, httpkit.Ingestion}[i]))
 		})

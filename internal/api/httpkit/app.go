@@ -39,8 +39,6 @@ type Config struct {
 	Site Site
 	// Open are the routes of a query host that pages of any site may use.
 	Open Open
-	// MCPPath is the route of the MCP endpoint, which has resource metadata of its own; empty for none.
-	MCPPath string
 	// LongHeader answers a request whose header is longer than the host reads, in place
 	// of a 431, and reports whether it did. All that is known of the request is how it
 	// begins: its first bytes, up to longHeaderBytes. May be nil.

@@ -83,8 +83,8 @@ func (k *kit) reject(rc *fasthttp.RequestCtx, r *request, err error) {
 	}
 	if f.status == http.StatusUnauthorized {
 		path := ""
-		if r.route != nil && r.route.Path == k.cfg.MCPPath {
-			path = k.cfg.MCPPath
+		if mcp := profiles[k.cfg.Host].mcp; r.route != nil && r.route.Path == mcp {
+			path = mcp
 		}
 		h.Set(fiber.HeaderWWWAuthenticate, challenge(k.cfg.Site.PublicURL, path))
 	}

@@ -156,7 +156,7 @@ func New(cfg Config, deps Deps) *fiber.App {
 	app := httpkit.New(httpkit.Config{
 		Host: httpkit.Ingestion, Deadline: cfg.Deadline, MaxInFlight: cfg.MaxInFlight, Admission: cfg.Admission,
 		Conns: cfg.Conns, AccessLog: cfg.AccessLog, Proxies: cfg.Proxies, Site: cfg.Site,
-		MCPPath: MCPPath, LongHeader: longPixel,
+		LongHeader: longPixel,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	discovery := httpkit.Discovery{
 		Host: httpkit.Ingestion, QueryURL: cfg.QueryURL, IngestURL: cfg.Site.PublicURL,

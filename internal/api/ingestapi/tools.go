@@ -22,9 +22,6 @@ import (
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
 
-// MCPPath is the route of the MCP endpoint.
-const MCPPath = "/mcp"
-
 const (
 	// maxToolEvents is the most events of a call of track_events.
 	maxToolEvents = 100

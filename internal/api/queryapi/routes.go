@@ -184,7 +184,7 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 	app := httpkit.New(httpkit.Config{
 		Host: httpkit.Query, BodyLimit: analytics.MaxBodyBytes, Deadline: cfg.Deadline,
 		MaxInFlight: cfg.MaxInFlight, Admission: cfg.Admission, Conns: cfg.Conns, AccessLog: cfg.AccessLog,
-		Proxies: cfg.Proxies, Site: cfg.Site, MCPPath: MCPPath,
+		Proxies: cfg.Proxies, Site: cfg.Site,
 		Unavailable: cfg.Unavailable, Page: flagapi.Page, Open: flagapi.Elsewhere,
 	}, httpkit.Deps{Log: deps.Log, Metrics: deps.Metrics, Tracer: deps.Tracer})
 	resources := management.Resources(deps.Management)

@@ -75,7 +75,7 @@ func newHost(tb testing.TB, change ...func(*Config, *Deps)) *host {
 	h.keys.set("other", "read:data")
 	read := []auth.Scope{auth.ScopeReadData}
 	cfg := Config{
-		Host: httpkit.Query, Path: "/mcp", Name: "test", Version: "1",
+		Host: httpkit.Query, Path: httpkit.QueryMCPPath, Name: "test", Version: "1",
 		Site: &httpkit.Site{PublicURL: "https://api.example.com"}, Origins: []string{"https://inspector.example"},
 		Tools: []Tool{
 			{
@@ -113,7 +113,7 @@ func newHost(tb testing.TB, change ...func(*Config, *Deps)) *host {
 	for _, f := range change {
 		f(&cfg, &deps)
 	}
-	app := httpkit.New(httpkit.Config{Host: httpkit.Query, Site: *cfg.Site, MCPPath: cfg.Path, Deadline: time.Minute},
+	app := httpkit.New(httpkit.Config{Host: httpkit.Query, Site: *cfg.Site, Deadline: time.Minute},
 		httpkit.Deps{Log: deps.Log, Metrics: prometheus.NewRegistry()})
 	New(cfg, deps).Mount(app)
 	url, stop := serve(tb, app)
@@ -229,7 +229,7 @@ func TestEndpoint_RejectsBeforeAMessageIsRead(t *testing.T) {
 		if got.Status != c.status || !strings.Contains(got.Body, c.want) || !strings.Contains(got.Body, `"success":false`) {
 			t.Errorf("%s: %d %s", name, got.Status, got.Body)
 		}
-		challenge := `Bearer resource_metadata="https://api.example.com/.well-known/oauth-protected-resource/mcp"`
+		challenge := `Bearer resource_metadata="https://api.example.com/.well-known/oauth-protected-resource/v1/mcp"`
 		if got.Status == 401 && got.Header.Get("WWW-Authenticate") != challenge {
 			t.Errorf("%s: challenge %q", name, got.Header.Get("WWW-Authenticate"))
 		}
