@@ -37,11 +37,11 @@ func newReplay() *cobra.Command {
 they are started. Stop the sinks of that topic first; edges and query hosts may keep
 running.
 
-Backward, with --offset or --from: the sinks store the records from that point again,
-with new insert tokens, so that ClickHouse does not drop them as duplicates. The table
-keeps an event that it already holds only once, but the rollups count it twice. The
-command therefore lists those days as dirty first, and queries read them from the events.
-Start the sinks, let them catch up, stop them, and run "millrace rollups rebuild".
+Backward, with --offset or --from: the sinks store the records from that point again.
+New insert tokens keep ClickHouse from dropping them as duplicates. The table keeps an
+event that it already holds only once, but the rollups count it twice. The command
+therefore lists those days as dirty first, and queries read them from the events. Start
+the sinks, let them catch up, stop them, and run "millrace rollups rebuild".
 
 Forward, with --skip: the sinks leave out records that were never stored, and the ledger
 records the gap. Use it for a partition that is halted because retention removed the

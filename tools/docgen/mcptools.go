@@ -52,10 +52,14 @@ func mcpTool(d *document, t *mcp.Tool) error {
 	for i, s := range t.Scopes {
 		scopes[i] = code(string(s))
 	}
-	family := ratelimit.Families[t.Class]
+	limit := "Limits: those of all messages, and of the route that stores the events"
+	if t.Class != ratelimit.MCP {
+		family := ratelimit.Families[t.Class]
+		limit = "Class: " + code(family.Name) + ", " + strconv.Itoa(family.Fixed) + " calls a minute"
+	}
 	items := []string{
 		"Scope: " + strings.Join(scopes, " or ") + map[bool]string{true: ", for the whole organization"}[t.Global],
-		"Class: " + code(family.Name) + ", " + strconv.Itoa(family.Fixed) + " calls a minute",
+		limit,
 	}
 	if t.Plan != nil {
 		items = append(items, "Confirmation: [before it overwrites, deletes or switches a record]"+

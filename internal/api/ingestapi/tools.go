@@ -146,7 +146,7 @@ func (t *tool) complete() mcp.Tool {
 	}
 	website := newArguments(t.form, argumentWebsite)
 	t.input.Properties[argumentWebsite] = website.Properties[argumentWebsite]
-	t.Input, t.Class, t.Writes, t.Run = t.input.encode(), ratelimit.MCPWrites, true, t.run
+	t.Input, t.Class, t.Writes, t.Run = t.input.encode(), ratelimit.MCP, true, t.run
 	return t.Tool
 }
 

@@ -114,7 +114,7 @@ var Families = [families]Row{
 	MCPLists:   fixed("mcp_lists", "MCP tools that list or get records", 60),
 	MCPQueries: fixed("mcp_queries", "the MCP tools `run_query` and `compile_query`", 30),
 	MCPReports: fixed("mcp_reports", "MCP tools that compute a report", 20),
-	MCPWrites:  fixed("mcp_writes", "MCP tools that change a record or send events", 10),
+	MCPWrites:  fixed("mcp_writes", "MCP tools that change a record", 10),
 }
 
 // fixed is the row of a class of MCP tools. An MCP client always has a credential.

@@ -125,13 +125,15 @@ func (e *Endpoint) call(r *request, t *Tool, req *mcp.CallToolRequest) (result *
 	if !t.open(r.Principal) {
 		return nil, t.forbidden(r.Principal)
 	}
-	lease, err := e.deps.Limits.Admit(r.ctx, ratelimit.Request{
-		Family: t.Class, Who: ratelimit.Identity{Kind: ratelimit.Key, ID: r.Principal.KeyID},
-	})
-	if err != nil {
-		return nil, err
+	if t.Class != ratelimit.MCP { // by which the message was counted
+		lease, err := e.deps.Limits.Admit(r.ctx, ratelimit.Request{
+			Family: t.Class, Who: ratelimit.Identity{Kind: ratelimit.Key, ID: r.Principal.KeyID},
+		})
+		if err != nil {
+			return nil, err
+		}
+		lease.Release(r.ctx)
 	}
-	lease.Release(r.ctx)
 	c := &Call{Caller: r.Caller, Arguments: req.Params.Arguments}
 	if len(c.Arguments) == 0 || string(c.Arguments) == "null" {
 		c.Arguments = json.RawMessage("{}")

@@ -18,7 +18,8 @@ const MaxTools = 40
 // Tool is one row of a host's table.
 type Tool struct {
 	Name, Title, Description string
-	// Class is the limit that the tool's calls share.
+	// Class is the limit that the tool's calls share; ratelimit.MCP for none besides that of all messages
+	// and that of the route that the tool calls.
 	Class ratelimit.Family
 	// Scopes are those of which a key needs one.
 	Scopes []auth.Scope
