@@ -193,15 +193,18 @@ func (s seeder) keys(ctx context.Context) error {
 	return nil
 }
 
-// NewKey makes a key of the own organization, with all scopes.
-func (s *System) NewKey(tb testing.TB) (secret string) {
+// NewKey makes a key of the own organization with some scopes, or with all if none is given.
+func (s *System) NewKey(tb testing.TB, scopes ...string) (secret string) {
 	tb.Helper()
 	db, err := store.Open(tb.Context(), s.StoreURL, store.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer db.Close()
-	spec := apikey.Spec{OrganizationID: s.OrganizationID, Name: tb.Name(), Scopes: auth.AllScopes().Strings()}
+	if len(scopes) == 0 {
+		scopes = auth.AllScopes().Strings()
+	}
+	spec := apikey.Spec{OrganizationID: s.OrganizationID, Name: tb.Name(), Scopes: scopes}
 	key, secret, err := apikey.New(keyPrefix, spec, time.Now())
 	if err == nil {
 		err = db.CreateKey(tb.Context(), bySeeder, key)

@@ -61,7 +61,7 @@ func mcpTool(d *document, t *mcp.Tool) error {
 		"Scope: " + strings.Join(scopes, " or ") + map[bool]string{true: ", for the whole organization"}[t.Global],
 		limit,
 	}
-	if t.Plan != nil {
+	if t.Preview != nil {
 		items = append(items, "Confirmation: [before it overwrites, deletes or switches a record]"+
 			"(../guides/mcp.md#changes-are-confirmed)")
 	}

@@ -39,7 +39,7 @@ const (
 	catalogProfile  = `; profile="https://www.rfc-editor.org/info/rfc9727"`
 )
 
-// profile is what the documents say about a host, which the host does not configure.
+// profile is the part of a host's documents that does not depend on settings.
 type profile struct {
 	// api is the route that stands for all routes of the API, and mcp the route of the MCP endpoint.
 	api, mcp string

@@ -69,6 +69,15 @@ func (d Documents) Serve(c *fiber.Ctx) error {
 	return doc.Serve(c)
 }
 
+// PreflightDocument lets pages of any site send any header with a request for a document.
+func PreflightDocument(c *fiber.Ctx) error {
+	c.Set(fiber.HeaderAccessControlAllowOrigin, "*")
+	c.Set(fiber.HeaderAccessControlAllowMethods, fiber.MethodGet)
+	c.Set(fiber.HeaderAccessControlAllowHeaders, "*")
+	c.Set(fiber.HeaderAccessControlMaxAge, corsMaxAge)
+	return c.SendStatus(fiber.StatusNoContent)
+}
+
 // Unchanged reports whether an If-None-Match header names an ETag, by the weak comparison of RFC 9110.
 func Unchanged(header, etag string) bool {
 	for entry := range strings.SplitSeq(header, ",") {

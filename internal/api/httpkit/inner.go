@@ -61,7 +61,8 @@ func (i *Inner) Do(ctx context.Context, method, uri string, body []byte) (status
 	r.raw.grow(len(body))
 	r.raw.b = append(r.raw.b[:0], body...)
 	inner := r.ctx
-	defer context.AfterFunc(ctx, func() { inner.finish(ctx.Err()) })()
+	// A request whose caller left ends as one that took too long: nobody reads the response.
+	defer context.AfterFunc(ctx, func() { inner.finish(context.DeadlineExceeded) })()
 	i.kit.handle(&rc, r)
 	return rc.Response.StatusCode(), bytes.Clone(rc.Response.Body())
 }

@@ -43,7 +43,7 @@ func (o *Open) begun(begins []byte) bool {
 func (k *kit) cors(rc *fasthttp.RequestCtx) (preflight bool) {
 	switch k.cfg.Host {
 	case Ingestion:
-		return cors(rc)
+		return string(rc.URI().PathOriginal()) != IngestionMCPPath && cors(rc) // the endpoint knows its own origins
 	case Query:
 		return k.cfg.Site.cors(rc) || k.cfg.Open.has(rc.URI().PathOriginal()) && k.openCors(rc)
 	case Links:

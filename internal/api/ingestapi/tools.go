@@ -25,8 +25,8 @@ import (
 const (
 	// maxToolEvents is the most events of a call of track_events.
 	maxToolEvents = 100
-	// streamBytes is the memory of an MCP client's stream, measured, with what the collector comes too
-	// late for.
+	// streamBytes is the memory of an MCP client's stream, as measured, including garbage that is not
+	// collected yet.
 	streamBytes = 96 << 10
 )
 

@@ -209,6 +209,9 @@ func New(cfg Config, deps Deps) (*fiber.App, error) {
 			httpkit.Handle(app, fiber.MethodOptions, r.Path, h.preflight)
 		}
 	}
+	for _, r := range discoveryRoutes() {
+		httpkit.Handle(app, fiber.MethodOptions, r.Path, httpkit.PreflightDocument)
+	}
 	if deps.Flags != nil {
 		flags := *deps.Flags
 		flags.Shapes = flagapi.Shapes{Flag: management.ServedFlag, Segment: management.ServedSegment}

@@ -12,8 +12,9 @@ import (
 
 // Input checks inputs that have no operation of their own as those of operations are checked.
 type Input struct {
-	// Schema is the JSON schema, an object.
+	// Schema is the JSON schema, an object; nil for the input of an operation.
 	Schema   json.RawMessage
+	members  map[string]*huma.Schema
 	compiled *jsonschema.Schema
 }
 
@@ -36,8 +37,17 @@ func NewInput(s *huma.Schema) (*Input, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compiling an input: %w", err)
 	}
-	return &Input{text, compiled}, nil
+	return &Input{text, s.Properties, compiled}, nil
 }
+
+// Input returns the input of an operation.
+func (d *Document) Input(path string) *Input {
+	body := d.resolve(d.api.Paths[path].Post.RequestBody.Content[fiber.MIMEApplicationJSON].Schema)
+	return &Input{members: body.Properties, compiled: d.inputs[path]}
+}
+
+// Has reports whether inputs may have a member.
+func (in *Input) Has(member string) bool { return in.members[member] != nil }
 
 // Check decodes a body and returns its members. For a body that does not fit the schema, it returns a
 // Validation error with all problems. For a body that is no JSON, it returns a Parse error.

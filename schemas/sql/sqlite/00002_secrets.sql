@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Random keys with which the product signs what it hands out, by their use.
+-- Random keys that sign tokens. The name is their use.
 CREATE TABLE secrets (
     name   TEXT PRIMARY KEY,
     secret BLOB NOT NULL CHECK (length(secret) = 32)

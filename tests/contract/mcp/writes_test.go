@@ -15,8 +15,14 @@ type answer struct {
 		ID, Name, Status, Key string
 		Version               int64
 		Targets               json.RawMessage
-		Preview               struct{ Question string }
-		ConfirmToken          string
+		Preview               struct {
+			Question string
+			Changes  []struct {
+				Field string
+				To    json.RawMessage
+			}
+		}
+		ConfirmToken string
 	}
 	Error struct{ Code, Message string }
 }
@@ -105,6 +111,14 @@ func (s *system) writeLink(t *testing.T) {
 	if got := s.call(t, s.ForeignKey, "save_link", rename("mine")); got.Error.Code != "not_found" {
 		t.Errorf("another organization's link: %+v", got)
 	}
+	if got := s.call(t, s.ForeignKey, "delete_link", `{"id":"`+made.Data.ID+`"}`); got.Error.Code != "not_found" {
+		t.Errorf("the deletion of another organization's link: %+v", got)
+	}
+	blind := s.NewKey(t, "write:links")
+	if got := s.call(t, blind, "delete_link", `{"id":"`+made.Data.ID+`"}`); got.Error.Code != "forbidden" ||
+		!strings.Contains(got.Error.Message, "read:links") {
+		t.Errorf("a key that may not read links: %+v", got)
+	}
 	if got := s.call(t, s.WebsiteKey, "delete_link", rename("mine")); got.Error.Code != "forbidden" {
 		t.Errorf("a key of one website: %+v", got)
 	}
@@ -145,15 +159,54 @@ func (s *system) writeFlag(t *testing.T) {
 			t.Errorf("the flag became %s, want %s", got.Data.Status, status.to)
 		}
 	}
-	for _, c := range []struct{ members, question, want string }{
-		{`"variant":"on","userIds":["u1"]`, "Add 1 user to the variant on of checkout?", `[{"variant":"on","userIds":["u1"]}]`},
-		{`"variant":"on","userIds":["u2"],"mode":"append"`, "Add 1 user to the variant on of checkout?", `[{"variant":"on","userIds":["u1","u2"]}]`},
-		{`"variant":"on","userIds":["u3"],"mode":"replace"`, "Replace all users of the variant on with 1 user in checkout?", `[{"variant":"on","userIds":["u3"]}]`},
-		{`"userIds":["u3"],"mode":"remove"`, "Remove 1 user from the targets of checkout?", `[]`},
+	for _, c := range []struct{ members, question, changes, want string }{
+		{
+			`"variant":"on","userIds":["u1","U1"]`, "Give 2 users the variant on of checkout?", `userIds that get on ["u1","U1"]`,
+			`[{"variant":"on","userIds":["u1","U1"]}]`,
+		},
+		{
+			`"variant":"off","userIds":["u1"],"mode":"append"`, "Give 1 user the variant off of checkout?",
+			`userIds that get off ["u1"]; users that lose on ["u1"]`,
+			`[{"variant":"on","userIds":["U1"]},{"variant":"off","userIds":["u1"]}]`,
+		},
+		{
+			`"variant":"on","emails":["A@x.example"],"mode":"replace"`, "Give only 1 user the variant on of checkout?",
+			`emails that get on ["A@x.example"]; users that lose on ["U1"]`,
+			`[{"variant":"on","emails":["a@x.example"]},{"variant":"off","userIds":["u1"]}]`,
+		},
+		{
+			`"emails":["a@X.example"],"mode":"remove"`, "Remove 1 user from the targets of checkout?",
+			`users that lose on ["a@x.example"]`, `[{"variant":"off","userIds":["u1"]}]`,
+		},
 	} {
+		preview := s.call(t, s.NewKey(t), "set_flag_targets", with(c.members))
+		var changes []string
+		for _, change := range preview.Data.Preview.Changes {
+			changes = append(changes, change.Field+" "+string(change.To))
+		}
+		if got := strings.Join(changes, "; "); got != c.changes {
+			t.Errorf("set_flag_targets %s shows %s, want %s", c.members, got, c.changes)
+		}
 		got := s.change(t, "set_flag_targets", with(c.members), c.question)
 		if string(got.Data.Targets) != c.want {
 			t.Errorf("targets after %s: %s, want %s", c.members, got.Data.Targets, c.want)
+		}
+	}
+	for arguments, message := range map[string]string{
+		`"key":"other","name":"x"`: "Unknown field: key",
+		`"name":"Checkout"`:        "The call changes nothing",
+	} {
+		if got := s.call(t, key, "save_flag", with(arguments)); !strings.Contains(got.Error.Message, message) {
+			t.Errorf("save_flag %s: %+v, want %q", arguments, got.Error, message)
+		}
+	}
+	for members, message := range map[string]string{
+		`"userIds":["u1"]`:                                "variant is required",
+		`"userIds":[{}],"variant":"on"`:                   "userIds[0] must be",
+		`"userIds":["u1"],"variant":"on","mode":"remove"`: "Unknown field: variant",
+	} {
+		if got := s.call(t, s.NewKey(t), "set_flag_targets", with(members)); !strings.Contains(got.Error.Message, message) {
+			t.Errorf("set_flag_targets %s: %+v, want %q", members, got.Error, message)
 		}
 	}
 	for members, message := range map[string]string{
@@ -164,7 +217,11 @@ func (s *system) writeFlag(t *testing.T) {
 			t.Errorf("set_flag_status %s: %+v, want %q", members, got.Error, message)
 		}
 	}
-	if got := s.call(t, s.ForeignKey, "set_flag_status", with(`"status":"active"`)); got.Error.Code != "not_found" {
-		t.Errorf("another organization's flag: %+v", got)
+	for tool, members := range map[string]string{
+		"set_flag_status": `"status":"active"`, "set_flag_targets": `"variant":"on","userIds":["u1"]`, "save_flag": `"name":"x"`,
+	} {
+		if got := s.call(t, s.ForeignKey, tool, with(members)); got.Error.Code != "not_found" {
+			t.Errorf("%s of another organization's flag: %+v", tool, got)
+		}
 	}
 }

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -35,6 +38,7 @@ type exchange struct {
 	check func(ctx context.Context) bool
 	// done is called once nothing of the response runs any more.
 	done func()
+	log  *slog.Logger
 
 	reply  *reply
 	cancel context.CancelFunc // ends the request's context
@@ -53,6 +57,13 @@ func (x *exchange) serve(c *fiber.Ctx, handler http.Handler, r *request, body []
 	go func() {
 		defer x.reply.end()
 		defer release()
+		defer func() {
+			if p := recover(); p != nil { // it would end the process
+				x.log.LogAttrs(ctx, slog.LevelError, "MCP message failed", slog.Any("panic", p),
+					slog.String("stack", string(debug.Stack())))
+				x.reply.panicked.Store(true)
+			}
+		}()
 		handler.ServeHTTP(x.reply, message)
 	}()
 	select {
@@ -93,17 +104,17 @@ func (x *exchange) stream(c *fiber.Ctx) error {
 	c.Set("X-Accel-Buffering", "no") // proxies would hold events back
 	return httpkit.SendStream(c, &httpkit.Stream{
 		ContentType: x.reply.header.Get(fiber.HeaderContentType), Live: true, Deadline: 2 * streamLife,
-		Write: x.relay, Done: x.done,
+		Write: x.relay, Done: func() { // also of a stream that is not sent
+			x.cancel()
+			<-x.reply.ended
+			x.done()
+		},
 	})
 }
 
 // relay writes the handler's events to the client until the handler ends, the client leaves, the
 // host drains, or the caller may not listen any longer.
 func (x *exchange) relay(ctx context.Context, w io.Writer) error {
-	defer func() {
-		x.cancel()
-		<-x.reply.ended
-	}()
 	comments, checks := time.NewTicker(comment), time.NewTicker(recheck)
 	defer comments.Stop()
 	defer checks.Stop()
@@ -143,6 +154,7 @@ type reply struct {
 	// flushed is closed by the first Flush and ended when the handler has returned. more has a value
 	// after a Flush.
 	flushed, ended, more chan struct{}
+	panicked             atomic.Bool
 
 	mu     sync.Mutex
 	status int
@@ -203,6 +215,9 @@ var errSilent = apierr.New(apierr.DeadlineExceeded)
 // JSON-RPC error.
 func (w *reply) send(c *fiber.Ctx, m *message) error {
 	body := w.take()
+	if w.panicked.Load() {
+		return (&rpcError{http.StatusInternalServerError, m.id(), jsonrpc.CodeInternalError, "Internal error"}).send(c)
+	}
 	if len(body) == 0 && w.status == http.StatusOK {
 		return errSilent
 	}

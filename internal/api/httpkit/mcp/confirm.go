@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -23,8 +24,8 @@ const ConfirmFor = 10 * time.Minute
 // ConfirmToken is the argument that confirms a change.
 const ConfirmToken = "confirmToken"
 
-// Plan is a change before it is made.
-type Plan struct {
+// Preview describes a change before it is made.
+type Preview struct {
 	// Operation makes the change to this version of the record.
 	Operation string
 	Version   int64
@@ -48,12 +49,14 @@ type Confirmed struct {
 	Version   int64  `json:"v"`
 	// Expires is the Unix time at which the confirmation ends, in seconds.
 	Expires int64 `json:"e"`
+	// Form is set if a form asked the user.
+	Form bool `json:"f,omitempty"`
 	// Key is the same for each call with the confirmation: an Idempotency-Key.
 	Key string `json:"-"`
 }
 
-// confirm prepares a call of a tool with a Plan. A first call gets a result that describes its change.
-// A call that confirms a change gets no result, and c.Confirmed is set.
+// confirm prepares a call of a tool with a Preview. A first call gets a result that describes its
+// change. A call that confirms a change gets no result, and c.Confirmed is set.
 func (e *Endpoint) confirm(
 	ctx context.Context, t *Tool, c *Call, req *mcp.CallToolRequest,
 ) (*mcp.CallToolResult, error) {
@@ -62,28 +65,33 @@ func (e *Endpoint) confirm(
 		return nil, err
 	}
 	if state := req.Params.RequestState; state != "" {
-		if answer, ok := req.Params.InputResponses[inputConfirm].(*mcp.ElicitResult); !ok || answer.Action != "accept" {
+		answer, ok := req.Params.InputResponses[inputConfirm].(*mcp.ElicitResult)
+		switch {
+		case !ok:
+			return nil, invalidToken("inputResponses", "inputResponses must have the user's response to confirm")
+		case answer.Action != "accept":
 			return declined()
 		}
-		token = state
+		c.Confirmed, err = e.confirmed(ctx, t, c, state, "requestState")
+		return nil, err
 	}
 	if token != "" {
-		c.Confirmed, err = e.confirmed(ctx, t, c, token)
+		c.Confirmed, err = e.confirmed(ctx, t, c, token, ConfirmToken)
 		return nil, err
 	}
-	plan, err := t.Plan(ctx, c)
-	if plan == nil || err != nil {
+	preview, err := t.Preview(ctx, c)
+	if preview == nil || err != nil {
 		return nil, err
 	}
-	expires := e.deps.Now().Add(ConfirmFor)
-	token, err = e.issue(ctx, t, c, &Confirmed{plan.Operation, plan.Version, expires.Unix(), ""})
+	expires, form := e.deps.Now().Add(ConfirmFor), elicits(req)
+	token, err = e.issue(ctx, t, c, &Confirmed{preview.Operation, preview.Version, expires.Unix(), form, ""})
 	if err != nil {
 		return nil, err
 	}
-	if elicits(req) {
-		return plan.ask(token), nil
+	if form {
+		return preview.ask(token), nil
 	}
-	return plan.preview(token, expires)
+	return preview.result(token, expires)
 }
 
 // takeToken removes the argument confirmToken and returns it; empty if absent.
@@ -97,17 +105,17 @@ func (c *Call) takeToken() (token string, err error) {
 		return "", nil
 	}
 	if json.Unmarshal(text, &token) != nil || token == "" {
-		return "", invalidToken("confirmToken must be the confirmToken of a preview")
+		return "", invalidToken(ConfirmToken, "confirmToken must be the confirmToken of a preview")
 	}
 	delete(members, ConfirmToken)
 	c.Arguments, err = json.Marshal(members)
 	return token, err
 }
 
-func invalidToken(message string) error {
+func invalidToken(field, message string) error {
 	return &Error{
-		Code: InvalidInput, Message: message, Hint: "Repeat the call without confirmToken to get a new preview.",
-		Details: []Detail{{Field: ConfirmToken, Message: message}},
+		Code: InvalidInput, Message: message, Hint: "Repeat the call without " + field + " to get a new preview.",
+		Details: []Detail{{Field: field, Message: message}},
 	}
 }
 
@@ -123,23 +131,24 @@ func (e *Endpoint) issue(ctx context.Context, t *Tool, c *Call, change *Confirme
 	return tokenText.EncodeToString(append(mac, text...)), err
 }
 
-// confirmed returns the change that a token confirms.
-func (e *Endpoint) confirmed(ctx context.Context, t *Tool, c *Call, token string) (*Confirmed, error) {
-	const foreign = "confirmToken must come from a preview of the same tool, with the same arguments and API key"
+// confirmed returns the change that a token confirms. field is where the client sent it.
+func (e *Endpoint) confirmed(ctx context.Context, t *Tool, c *Call, token, field string) (*Confirmed, error) {
+	foreign := field + " must come from a preview of the same tool, with the same arguments and API key"
 	raw, err := tokenText.DecodeString(token)
 	if err != nil || len(raw) < sha256.Size {
-		return nil, invalidToken(foreign)
+		return nil, invalidToken(field, foreign)
 	}
 	mac, err := e.sign(ctx, t, c, raw[sha256.Size:])
 	if err != nil {
 		return nil, err
 	}
 	var change Confirmed
-	if !hmac.Equal(mac, raw[:sha256.Size]) || json.Unmarshal(raw[sha256.Size:], &change) != nil {
-		return nil, invalidToken(foreign)
+	if !hmac.Equal(mac, raw[:sha256.Size]) || json.Unmarshal(raw[sha256.Size:], &change) != nil ||
+		change.Form != (field != ConfirmToken) {
+		return nil, invalidToken(field, foreign)
 	}
 	if !e.deps.Now().Before(time.Unix(change.Expires, 0)) {
-		return nil, invalidToken(fmt.Sprintf("confirmToken has expired; it is valid for %d minutes", ConfirmFor/time.Minute))
+		return nil, invalidToken(field, fmt.Sprintf("%s has expired; it is valid for %d minutes", field, ConfirmFor/time.Minute))
 	}
 	key := sha256.Sum256(raw)
 	change.Key = "mcp-" + tokenText.EncodeToString(key[:])
@@ -150,6 +159,7 @@ func (e *Endpoint) confirmed(ctx context.Context, t *Tool, c *Call, token string
 func (e *Endpoint) sign(ctx context.Context, t *Tool, c *Call, change []byte) ([]byte, error) {
 	secret, err := e.deps.Secret(ctx)
 	if err != nil {
+		e.deps.Log.LogAttrs(ctx, slog.LevelWarn, "key of MCP confirmations not read", slog.Any("error", err))
 		return nil, apierr.Wrap(apierr.ServiceUnavailable, err)
 	}
 	arguments, err := canonical(c.Arguments)
@@ -175,8 +185,9 @@ func canonical(text json.RawMessage) ([]byte, error) {
 	return json.Marshal(value)
 }
 
-// preview is the answer to a first call.
-func (p *Plan) preview(token string, expires time.Time) (*mcp.CallToolResult, error) {
+// result is the result of a first call.
+func (p *Preview) result(token string, expires time.Time) (*mcp.CallToolResult, error) {
+	const most = 1000 // characters of a value
 	type preview struct {
 		Question string   `json:"question"`
 		Record   any      `json:"record"`
@@ -184,7 +195,7 @@ func (p *Plan) preview(token string, expires time.Time) (*mcp.CallToolResult, er
 	}
 	shown := make([]Change, len(p.Changes))
 	for i, c := range p.Changes {
-		shown[i] = Change{c.Field, short(c.From), short(c.To)}
+		shown[i] = Change{c.Field, short(c.From, most), short(c.To, most)}
 	}
 	record, err := json.Marshal(map[string]any{
 		"preview": preview{p.Question, p.Record, shown}, ConfirmToken: token,
@@ -200,13 +211,24 @@ func (p *Plan) preview(token string, expires time.Time) (*mcp.CallToolResult, er
 	return answer.result()
 }
 
-// short returns a value for a preview: itself, or its size if it is long.
-func short(value json.RawMessage) json.RawMessage {
-	const most = 1 << 10
+// short returns a value, or a text with its beginning and its end if it is long.
+func short(value json.RawMessage, most int) json.RawMessage {
 	if len(value) <= most {
 		return value
 	}
-	return json.RawMessage(fmt.Sprintf(`"(%d bytes)"`, len(value)))
+	text, _ := json.Marshal(clip(string(value), most)) // of a text
+	return text
+}
+
+// clip returns a text of at most so many characters, or its beginning and its end with the length of
+// what is left out.
+func clip(text string, most int) string {
+	all := []rune(text)
+	if len(all) <= most {
+		return text
+	}
+	head, tail := all[:most*2/3], all[len(all)-most/3:]
+	return fmt.Sprintf("%s … %d characters … %s", string(head), len(all)-len(head)-len(tail), string(tail))
 }
 
 // inputConfirm is the id of the form that asks for a confirmation.
@@ -223,13 +245,12 @@ func elicits(req *mcp.CallToolRequest) bool {
 }
 
 // ask has the client show a form without fields, which the user accepts or declines.
-func (p *Plan) ask(token string) *mcp.CallToolResult {
-	const most = 200 // characters of a value
-	message := []string{p.Question}
+func (p *Preview) ask(token string) *mcp.CallToolResult {
+	message := []string{p.Question, "Record: " + readable(p.Record)}
 	for _, c := range p.Changes {
-		line := fmt.Sprintf("%s: %.*s", c.Field, most, c.To)
+		line := c.Field + ": " + readable(c.To)
 		if c.From != nil {
-			line += fmt.Sprintf(" (now %.*s)", most, c.From)
+			line += " (now " + readable(c.From) + ")"
 		}
 		message = append(message, line)
 	}
@@ -240,6 +261,19 @@ func (p *Plan) ask(token string) *mcp.CallToolResult {
 			RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`),
 		}},
 	}
+}
+
+// readable returns a value as JSON, with characters of HTML as they are.
+func readable(value any) string {
+	const most = 300 // characters
+	var text strings.Builder
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if raw, ok := value.(json.RawMessage); ok { // may have escapes
+		_ = json.Unmarshal(raw, &value) // it is JSON
+	}
+	_ = e.Encode(value) // what came from JSON
+	return clip(strings.TrimSpace(text.String()), most)
 }
 
 // declined is the answer to a call whose change the user did not accept.

@@ -27,11 +27,11 @@ func newConfirming(t *testing.T) (*host, *register) {
 		return Tool{
 			Name: name, Class: ratelimit.MCPWrites, Scopes: []auth.Scope{auth.ScopeWriteLinks}, Writes: true,
 			Input: json.RawMessage(object),
-			Plan: func(_ context.Context, c *Call) (*Plan, error) {
+			Preview: func(_ context.Context, c *Call) (*Preview, error) {
 				if string(c.Arguments) == "{}" {
 					return nil, nil //nolint:nilnil // needs no confirmation
 				}
-				return &Plan{
+				return &Preview{
 					Operation: name, Version: r.version, Question: "Rename it?", Record: map[string]int64{"version": r.version},
 					Changes: []Change{{"name", json.RawMessage(`"old"`), json.RawMessage(`"new"`)}},
 				}, nil
@@ -97,7 +97,7 @@ func result(t *testing.T, got answer) (data json.RawMessage, failed *Error) {
 	return nil, failure.Error
 }
 
-func (h *host) plan(t *testing.T, tool, arguments string) (p preview) {
+func (h *host) preview(t *testing.T, tool, arguments string) (p preview) {
 	t.Helper()
 	data, failed := result(t, h.post(t, call(tool, arguments), "x-api-key", "writer"))
 	if failed != nil || json.Unmarshal(data, &p) != nil || p.ConfirmToken == "" {
@@ -109,7 +109,7 @@ func (h *host) plan(t *testing.T, tool, arguments string) (p preview) {
 func TestConfirm_MakesAChangeAfterItsPreview(t *testing.T) {
 	t.Parallel()
 	h, r := newConfirming(t)
-	p := h.plan(t, "rename", `{"id":1,"name":"new"}`)
+	p := h.preview(t, "rename", `{"id":1,"name":"new"}`)
 	if len(r.made) > 0 {
 		t.Fatal("the first call made the change")
 	}
@@ -137,7 +137,7 @@ func TestConfirm_MakesAChangeAfterItsPreview(t *testing.T) {
 func TestConfirm_RejectsAnotherCall(t *testing.T) {
 	t.Parallel()
 	h, r := newConfirming(t)
-	p := h.plan(t, "rename", `{"id":1,"name":"new"}`)
+	p := h.preview(t, "rename", `{"id":1,"name":"new"}`)
 	with := func(arguments, token string) string {
 		return strings.TrimSuffix(arguments, "}") + `,"confirmToken":` + token + `}`
 	}
@@ -153,6 +153,7 @@ func TestConfirm_RejectsAnotherCall(t *testing.T) {
 		"a token that was cut":     {"rename", "writer", with(same, `"`+p.ConfirmToken[:8]+`"`)},
 		"an empty token":           {"rename", "writer", with(same, `""`)},
 		"a token that is no text":  {"rename", "writer", with(same, `true`)},
+		"a token that is null":     {"rename", "writer", with(same, `null`)},
 	} {
 		if p.ConfirmToken[0] == 'A' && name == "a token that was changed" {
 			continue
@@ -205,7 +206,7 @@ func TestConfirm_ShowsAFormWhereTheClientCan(t *testing.T) {
 		}
 		form := response.Result.InputRequests["confirm"]
 		if response.Result.ResultType != "input_required" || form.Method != "elicitation/create" ||
-			form.Params.Message != "Rename it?\nname: \"new\" (now \"old\")" {
+			form.Params.Message != "Rename it?\nRecord: {\"version\":7}\nname: \"new\" (now \"old\")" {
 			t.Fatalf("%s: %s", capabilities, got.Body)
 		}
 		state := fmt.Sprintf(`,"requestState":%q`, response.Result.RequestState)
@@ -220,13 +221,32 @@ func TestConfirm_ShowsAFormWhereTheClientCan(t *testing.T) {
 				t.Errorf("%s, %s: %d changes, %s", capabilities, c.action, len(r.made), got.Body)
 			}
 		}
-		if send(capabilities, state); len(r.made) != made+1 {
-			t.Error("a state without a response made the change")
+		if _, failed := result(t, send(capabilities, state)); failed == nil || failed.Details[0].Field != "inputResponses" {
+			t.Errorf("a state without a response: %v", failed)
+		}
+		asToken := fmt.Sprintf(`{"id":1,"confirmToken":%q}`, response.Result.RequestState)
+		_, failed := result(t, h.post(t, call("rename", asToken), "x-api-key", "writer"))
+		if failed == nil || failed.Code != InvalidInput || len(r.made) != made+1 {
+			t.Errorf("a state as confirmToken: %v, %d changes", failed, len(r.made)-made)
 		}
 	}
 	for _, capabilities := range []string{`{}`, `{"elicitation":{"url":{}}}`} {
 		if got := send(capabilities, ""); !strings.Contains(got.Body, `"confirmToken"`) {
 			t.Errorf("a client with the capabilities %s: %s", capabilities, got.Body)
 		}
+	}
+}
+
+func TestClip_ShowsBothEnds(t *testing.T) {
+	t.Parallel()
+	url := "https://www.example.com:" + strings.Repeat("a", 300) + "@evil.example/?a=1&b=2"
+	got := readable(json.RawMessage(strings.ReplaceAll(fmt.Sprintf("%q", url), "&", `\u0026`)))
+	for _, want := range []string{`"https://www.example.com:aaa`, " characters … ", `@evil.example/?a=1&b=2"`} {
+		if !strings.Contains(got, want) || len([]rune(got)) > 340 {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+	if got := clip("äöü", 3); got != "äöü" {
+		t.Errorf("a text of the most characters became %q", got)
 	}
 }

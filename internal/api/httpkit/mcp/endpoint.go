@@ -47,7 +47,7 @@ type Config struct {
 	Site *httpkit.Site
 	// Origins are other origins whose pages may call the endpoint.
 	Origins []string
-	// StreamMemory is what a stream claims of the host's memory for bodies, in bytes; 0 for nothing.
+	// StreamMemory is the claim of a stream on the host's memory for bodies, in bytes; 0 for none.
 	StreamMemory int64
 }
 
@@ -67,7 +67,7 @@ type Deps struct {
 	Keys   Keys
 	Limits *ratelimit.Limiter // nil for no limits
 	// Secret returns the key that signs confirmations, the same in all processes. It is required if a
-	// tool has a Plan.
+	// tool has a Preview.
 	Secret  func(context.Context) ([]byte, error)
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
@@ -165,7 +165,7 @@ func (e *Endpoint) serve(c *fiber.Ctx) error {
 		return err
 	}
 	r.server = e.server
-	return (&exchange{done: leave}).serve(c, e.handler, r, body, &m)
+	return (&exchange{done: leave, log: e.deps.Log}).serve(c, e.handler, r, body, &m)
 }
 
 // enter acquires a place and memory of the host, until leave is called.

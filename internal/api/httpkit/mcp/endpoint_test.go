@@ -265,6 +265,7 @@ func TestEndpoint_ReportsErrorsOfTheProtocol(t *testing.T) {
 		"an empty body":                 {``, nil, 400, -32700},
 		"a batch":                       {`[` + list + `]`, nil, 400, -32600},
 		"a batch of none":               {`[]`, nil, 400, -32600},
+		"a method in another case":      {`{"jsonrpc":"2.0","id":1,"method":"prompts/list","Method":"tools/list"}`, nil, 200, -32601},
 		"a number":                      {`7`, nil, 400, -32600},
 		"a method that is no string":    {`{"jsonrpc":"2.0","id":1,"method":7}`, nil, 400, -32600},
 		"an undeclared method":          {`{"jsonrpc":"2.0","id":1,"method":"prompts/list"}`, nil, 200, -32601},

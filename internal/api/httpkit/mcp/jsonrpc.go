@@ -31,8 +31,8 @@ var declared = []string{
 
 // message is a JSON-RPC message, as far as the SDK does not read it.
 type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
+	ID     json.RawMessage
+	Method string
 }
 
 // parse reads a body, which is one message.
@@ -45,7 +45,13 @@ func parse(body []byte) (m message, failed *rpcError) {
 			http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, "The body must be one JSON-RPC message, an object",
 		}
 	}
-	if err := json.Unmarshal(body, &m); err != nil {
+	var members map[string]json.RawMessage // a struct would take Method for method, which the SDK does not
+	err := json.Unmarshal(body, &members)
+	m.ID = members["id"]
+	if method, ok := members["method"]; ok && err == nil {
+		err = json.Unmarshal(method, &m.Method)
+	}
+	if err != nil {
 		return m, &rpcError{http.StatusBadRequest, m.id(), jsonrpc.CodeInvalidRequest, "method must be a string"}
 	}
 	return m, nil

@@ -32,5 +32,5 @@ func (e *Endpoint) listen(c *fiber.Ctx, r *request, body []byte, m *message) err
 		}
 		return true
 	}
-	return (&exchange{check: check, done: leave}).serve(c, e.handler, r, body, m)
+	return (&exchange{check: check, done: leave, log: e.deps.Log}).serve(c, e.handler, r, body, m)
 }

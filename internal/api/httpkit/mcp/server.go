@@ -109,6 +109,9 @@ func (e *Endpoint) answer(t *Tool) mcp.ToolHandler {
 			failed := e.explain(r.ctx, t, err)
 			result, outcome = failed.result(), failed.Code
 		}
+		if errors.Is(r.ctx.Err(), context.Canceled) { // the client left: it gets no outcome
+			return result, nil
+		}
 		e.metrics.count(t.Name, outcome)
 		e.metrics.duration.Observe(time.Since(started).Seconds())
 		return result, nil
@@ -141,7 +144,7 @@ func (e *Endpoint) call(r *request, t *Tool, req *mcp.CallToolRequest) (result *
 	if c.Arguments[0] != '{' {
 		return nil, &Error{Code: InvalidInput, Message: "arguments must be a JSON object"}
 	}
-	if t.Plan != nil {
+	if t.Preview != nil {
 		if result, err := e.confirm(r.ctx, t, c, req); result != nil || err != nil {
 			return result, err
 		}

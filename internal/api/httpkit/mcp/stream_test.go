@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -209,7 +210,7 @@ func TestExchange_LosesNoEvent(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return (&exchange{done: func() {}}).serve(c, handler, &request{}, body, &message{})
+		return (&exchange{done: func() {}, log: slog.New(slog.DiscardHandler)}).serve(c, handler, &request{}, body, &message{})
 	})
 	url, _ := serve(t, app)
 	var wg sync.WaitGroup
@@ -224,6 +225,57 @@ func TestExchange_LosesNoEvent(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// A client of HTTP/1.0 cannot read a stream.
+func TestListen_RejectsHTTP10AndEndsTheHandler(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{}, 1)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		ended <- struct{}{}
+	})
+	got := exchangeWith(t, handler, "POST / HTTP/1.0\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
+	if !strings.Contains(got, " 400 ") || !strings.Contains(got, "HTTP/1.1") {
+		t.Errorf("the response is %q", got)
+	}
+	receive(t, ended)
+}
+
+// A panic of the SDK would end the process.
+func TestExchange_SurvivesAPanic(t *testing.T) {
+	t.Parallel()
+	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("in the SDK") }) //nolint:forbidigo // recovered
+	got := exchangeWith(t, handler, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+	if !strings.Contains(got, " 500 ") || !strings.Contains(got, "-32603") {
+		t.Errorf("the response is %q", got)
+	}
+}
+
+// exchangeWith sends a request to a handler behind the bridge, and returns the response.
+func exchangeWith(t *testing.T, handler http.Handler, text string) string {
+	t.Helper()
+	app := httpkit.New(httpkit.Config{Host: httpkit.Query},
+		httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
+	httpkit.Handle(app, http.MethodPost, "/", func(c *fiber.Ctx) error {
+		return (&exchange{done: func() {}, log: slog.New(slog.DiscardHandler)}).
+			serve(c, handler, &request{}, nil, &message{})
+	})
+	url, _ := serve(t, app)
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	response, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(response)
 }
 
 // readEvents requests the events of a number, and reports on read that it has the first one.

@@ -33,10 +33,10 @@ type Tool struct {
 	// annotations of the protocol: a call may overwrite or delete, repeating it changes nothing more,
 	// and it reaches beyond this installation.
 	Writes, Destructive, Idempotent, Open bool
-	// Plan describes the change that a call would make, for its confirmation; nil for a change that
-	// needs none. It is nil for tools whose calls are never confirmed; the others take the argument
-	// confirmToken, which neither Plan nor Run sees.
-	Plan func(ctx context.Context, call *Call) (*Plan, error)
+	// Preview describes the change that a call would make, for its confirmation. It returns nil for a
+	// change that needs none. The field is nil for tools whose calls are never confirmed. The others take
+	// the argument confirmToken, which neither Preview nor Run gets.
+	Preview func(ctx context.Context, call *Call) (*Preview, error)
 	// Run answers a call whose caller is admitted and counted. An error that is no *Error and no
 	// *apierr.Error is reported as internal.
 	Run func(ctx context.Context, call *Call) (Answer, error)

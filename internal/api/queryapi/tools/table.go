@@ -27,8 +27,8 @@ type row struct {
 	// name of a required one. own are arguments that the body does not have, by such names.
 	fields []string
 	own    map[string]*huma.Schema
-	// plan describes the change that a call would make; nil for none.
-	plan func(*call) (*mcp.Plan, error)
+	// writes is set where calls change records. It has the run of such a row.
+	writes *writing
 	// run answers a call with checked arguments.
 	run func(*call) (mcp.Answer, error)
 }
@@ -191,7 +191,9 @@ func table(doc *rpc.Document) []row {
 				"slug: Path of the link; generated if absent.", "domain: Own domain; the shared host if absent.", "name",
 				"folderId", "tags: Replaced as a whole.", "enabled", "expiresAt: Date-time; null for never.",
 			},
-			plan: change("links"), run: save("links"),
+			writes: &writing{
+				resource: "links", reads: auth.ScopeReadLinks, operations: []string{"update"}, preview: changed, creates: true,
+			},
 		},
 		{
 			Tool: mcp.Tool{
@@ -200,7 +202,9 @@ func table(doc *rpc.Document) []row {
 				Description: "Delete a short link, after a confirmation. It can be restored in the dashboard for 30 days.",
 			},
 			body: rpc.Path("links", "delete"), fields: []string{"id!"},
-			plan: deletion("links"), run: confirmed("links"),
+			writes: &writing{
+				resource: "links", reads: auth.ScopeReadLinks, operations: []string{"delete"}, preview: deleted,
+			},
 		},
 		{
 			Tool: mcp.Tool{
@@ -216,8 +220,10 @@ func table(doc *rpc.Document) []row {
 				"variants: As get_flag shows them.", "defaultVariant: Variant if no rule applies.",
 				"offVariant: Variant while the flag is inactive.", "rules: As get_flag shows them.",
 			},
-			own:  map[string]*huma.Schema{"id": text(64, "Flag to change; absent for a new flag.")},
-			plan: change("flags"), run: save("flags"),
+			own: map[string]*huma.Schema{"id": text(64, "Flag to change; absent for a new flag.")},
+			writes: &writing{
+				resource: "flags", reads: auth.ScopeManageFlags, operations: []string{"update"}, preview: changed, creates: true,
+			},
 		},
 		{
 			Tool: mcp.Tool{
@@ -230,7 +236,10 @@ func table(doc *rpc.Document) []row {
 			own: map[string]*huma.Schema{
 				"status!": {Type: huma.TypeString, Enum: []any{flagActive, flagInactive, flagArchived}},
 			},
-			plan: flagSwitch, run: confirmed("flags", "status"),
+			writes: &writing{
+				resource: "flags", reads: auth.ScopeManageFlags, preview: switched, choosing: []string{"status"},
+				operations: []string{"enable", "disable", "archive", "unarchive"},
+			},
 		},
 		{
 			Tool: mcp.Tool{
@@ -250,7 +259,10 @@ func table(doc *rpc.Document) []row {
 					Description: "replace takes the variant from all other users.",
 				},
 			},
-			plan: targeting, run: retarget,
+			writes: &writing{
+				resource: "flags", reads: auth.ScopeManageFlags, preview: targeted, choosing: []string{"mode"},
+				operations: []string{"addTargets", "removeTargets"},
+			},
 		},
 	}
 }
@@ -298,11 +310,12 @@ func (r *row) tool(doc *rpc.Document) (*mcp.Tool, error) {
 		return nil, err
 	}
 	t := r.Tool
-	t.Run = runner(input, r.run)
-	if r.plan != nil {
-		t.Plan = runner(input, r.plan)
+	if w := r.writes; w != nil {
+		w.complete(doc)
+		r.run, t.Preview = w.run, runner(input, w.describe)
 		schema.Properties[mcp.ConfirmToken] = argConfirm
 	}
+	t.Run = runner(input, r.run)
 	t.Input, err = brief(schema)
 	return &t, err
 }
