@@ -98,7 +98,7 @@ test: prepare ## Run every test whose inputs changed, including those with real 
 	@go run ./tools/suite -gotestsum $(GOTESTSUM) $(if $(ALL),-all) -only '$(ONLY)' -packages '$(PACKAGES)' -times $(TIMES) -beside '$(BESIDE)'
 
 .PHONY: test-full
-test-full: prepare ## Run all tests with the race detector, then three times at production speed with strict bounds (ONLY=…, PACKAGES=…)
+test-full: prepare ## Run all tests three times with strict time limits, and almost all of them with the race detector (ONLY=…, PACKAGES=…)
 	@go run ./tools/suite -gotestsum $(GOTESTSUM) -full -only '$(ONLY)' -packages '$(PACKAGES)'
 
 .PHONY: test-chart
