@@ -61,8 +61,8 @@ end.
 
 Files whose events are sorted by month are stored faster.`,
 		Example: `  MILLRACE_API_KEY=mlr_… millrace import --website web_01JD… 2024.ndjson.gz
-  millrace import --dry-run events.csv
-  zcat old/*.gz | millrace import --format ndjson --state old.state -`,
+  MILLRACE_API_KEY=mlr_… millrace import --dry-run events.csv
+  zcat old/*.gz | MILLRACE_API_KEY=mlr_… millrace import --format ndjson --state old.state -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: withStore(f.run),
 	}
@@ -83,6 +83,9 @@ func (f *importFlags) run(cmd *cobra.Command, files []string, s config.Settings,
 	}
 	if f.key == "" {
 		f.key = os.Getenv(config.KeyEnv)
+	}
+	if f.key == "" {
+		return errors.New("either --key or " + config.KeyEnv + " is required")
 	}
 	ctx, log := cmd.Context(), slog.New(slog.NewTextHandler(cmd.ErrOrStderr(),
 		&slog.HandlerOptions{Level: slog.LevelWarn}))

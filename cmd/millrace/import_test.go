@@ -246,8 +246,11 @@ func TestAnImportSaysWhatIsWrong(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{file}, "the API key is unknown, expired or revoked: set another with --key or MILLRACE_API_KEY"},
-		{[]string{"--key=mlr_x", file}, "the API key is unknown"},
+		{[]string{file}, "either --key or MILLRACE_API_KEY is required"},
+		{
+			[]string{"--key=mlr_x", file},
+			"the API key is unknown, expired or revoked: set another with --key or MILLRACE_API_KEY",
+		},
 		{[]string{revoked, file}, "the API key is unknown, expired or revoked"},
 		{[]string{reader, file}, "the API key lacks the scope track:events"},
 		{[]string{good, "--website", foreign.ID, file}, "the key's organization has no website with this id"},
