@@ -146,10 +146,11 @@ record again, the record becomes a new letter. After 3 replays of a record, its 
 letter is parked instead. A letter with the reason headers would be rejected again, so it
 needs --force. If any letter cannot be decoded, nothing is sent.
 
-The sink does not check replayed events against its deduplication window, because the
-window may already hold their ids as dead letters. An event that was stored before still
-counts once, because the table keeps one row per event. The day of such an event may be
-listed as dirty; queries then read that day from the base table.`,
+The sink does not check replayed events against its deduplication window. The window may
+already contain their ids, because it also records the events that become dead letters.
+An event that was stored before still counts once, because the table keeps one row per
+event. The day of such an event may be listed as dirty; queries then read that day from
+the base table.`,
 		Example: `  millrace dlq replay --reason refused --dry-run
   millrace dlq replay --reason refused --website web_01JD… --since 24h
   millrace dlq replay --position events.v1.dlq/3/1041 --again`,

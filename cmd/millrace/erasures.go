@@ -29,8 +29,10 @@ deletes the rows that they cover. A backup of ClickHouse, and the topics, still 
 data that was erased later. Run this command after ClickHouse was restored or recreated
 and before the sinks start; the sinks then store none of the erased data.
 
-Days of rollups that change are listed as dirty. You can run it at any time and repeat
-it.`,
+Days of rollups that change are listed as dirty. You can interrupt the command and run it
+again. It does not check that the sinks are stopped. If a sink is running, it may store
+erased data until it has read the tombstones. In that case, stop the sinks and run the
+command again.`,
 		Example: `  millrace erasures repeat --store.url postgres://millrace@db/millrace --clickhouse.addr ch-1:9000`,
 		Args:    cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) (err error) {

@@ -40,8 +40,7 @@ func (f *keyFlags) add(flags *pflag.FlagSet) {
 	flags.Lookup("expires").DefValue = "" // nothing to tell: a key that is changed keeps what it has
 	flags.IntVar(&f.rateLimit, flagRateLimit, 0,
 		"the key's own limit of `REQUESTS` per window, over all endpoints; 0 means no own limit")
-	flags.DurationVar(&f.rateWindow, flagRateWindow, apikey.DefaultRateWindow,
-		"`DURATION` of that window; without it a key keeps its window")
+	flags.DurationVar(&f.rateWindow, flagRateWindow, apikey.DefaultRateWindow, "`DURATION` of that window")
 	flags.StringArrayVar(&f.ips, "ip", nil,
 		"accept the key only from this `ADDRESS` or range; may be repeated, and empty allows all addresses")
 	flags.IntVar(&f.idleDays, "idle-days", 0, "expire the key after this number of `DAYS` without use; 0 means never")
@@ -159,6 +158,9 @@ or tags replaces the whole list.`,
 		}),
 	}
 	f.add(cmd.Flags())
+	window := cmd.Flags().Lookup(flagRateWindow)
+	window.Usage += "; without it the key keeps its window"
+	window.DefValue = "0s" // help shows no zero default
 	return cmd
 }
 

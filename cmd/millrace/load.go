@@ -36,6 +36,7 @@ responds with 429 to most of the requests: see limits.enabled.`,
 
 // loadFlags are those that both commands have.
 type loadFlags struct {
+	example       string // of url
 	url, key, out string
 	websites      []string
 	seed          uint64
@@ -45,7 +46,7 @@ type loadFlags struct {
 // add adds them.
 func (f *loadFlags) add(cmd *cobra.Command, host, scope, unit string, rate float64) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.url, "url", "", "`URL` of the "+host+" host, such as http://127.0.0.1:8081")
+	flags.StringVar(&f.url, "url", "", "`URL` of the "+host+" host, such as "+f.example)
 	flags.StringVar(&f.key, "key", "",
 		"API `KEY` with the scope "+scope+"; prefer "+config.KeyEnv+", which other users cannot see")
 	flags.StringSliceVar(&f.websites, "website", nil,
@@ -73,7 +74,7 @@ func (f *loadFlags) fill(s config.Settings, urlLine string) error {
 		return errors.New("--url is required, because no dev.env of a standalone was found")
 	}
 	if u, err := url.Parse(f.url); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("--url must be a URL such as http://127.0.0.1:8081, not %q", f.url)
+		return fmt.Errorf("--url must be a URL such as %s, not %q", f.example, f.url)
 	}
 	if len(f.websites) == 0 {
 		return errors.New("--website is required, because no dev.env of a standalone was found")

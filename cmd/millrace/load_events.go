@@ -26,7 +26,7 @@ type loadEventsFlags struct {
 }
 
 func newLoadEvents() *cobra.Command {
-	var f loadEventsFlags
+	f := loadEventsFlags{loadFlags: loadFlags{example: "http://127.0.0.1:8081"}}
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "Send simulated traffic to the ingestion host",

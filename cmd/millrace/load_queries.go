@@ -20,7 +20,7 @@ type loadQueriesFlags struct {
 }
 
 func newLoadQueries() *cobra.Command {
-	var f loadQueriesFlags
+	f := loadQueriesFlags{loadFlags: loadFlags{example: "http://127.0.0.1:8080"}}
 	cmd := &cobra.Command{
 		Use:   "queries",
 		Short: "Send queries to the query host",

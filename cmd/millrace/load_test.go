@@ -29,6 +29,11 @@ func TestLoadSaysWhatIsWrongWithItsFlags(t *testing.T) {
 			[]string{"events", "--url=127.0.0.1:8081", "--website=web_1", empty},
 			"--url must be a URL such as http://127.0.0.1:8081, not \"127.0.0.1:8081\"",
 		},
+		{
+			"no http address of the query host",
+			[]string{"queries", "--url=127.0.0.1:8080", "--website=web_1", empty},
+			"--url must be a URL such as http://127.0.0.1:8080, not \"127.0.0.1:8080\"",
+		},
 		{"no website", []string{"queries", "--url=http://127.0.0.1:1", empty}, "--website is required"},
 		{"no rate", append([]string{"events", "--rate=0"}, good...), "--rate is 0"},
 		{"no end", append([]string{"queries", "--duration=0s"}, good...), "--duration is 0s"},

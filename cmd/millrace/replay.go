@@ -75,7 +75,7 @@ complete it.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.topic, "topic", "", "`TOPIC` without prefix, such as events.v1 (required)")
+	flags.StringVar(&f.topic, "topic", "", "`TOPIC` without prefix, such as events.v1 (required without --all-topics)")
 	flags.BoolVar(&f.allTopics, "all-topics", false, "every topic that sinks store")
 	flags.IntSliceVar(&f.partitions, "partitions", nil, "only these partitions, such as 0,3")
 	flags.Int64Var(&f.offset, "offset", -1, "continue at this `OFFSET`")

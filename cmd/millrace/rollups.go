@@ -73,7 +73,8 @@ shut down cleanly. The command refuses to run in these cases:
   - A plan is open. The records that a sink was storing when it died may be in the
     events and not yet in a rollup, and would be counted twice. Start the sinks, let
     them finish, and stop them.
-  - A replay has not yet caught up with the offset where it began, for the same reason.
+  - A replay is incomplete: the sinks have not yet reached the offset that was committed
+    before it. The remaining records would be counted twice.
 
 You can interrupt it at any time. A day is removed from the list last, and the next run
 starts the remaining days from the beginning.`,

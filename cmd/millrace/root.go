@@ -32,7 +32,9 @@ settings file: --kafka.brokers is MILLRACE_KAFKA_BROKERS and kafka.brokers. "mil
 config reference" lists them. Where the settings give no address of a backend, a command
 uses the backend of the standalone process on this machine.
 
-An interrupted command exits with 130, unless its help says otherwise.`,
+An interrupted command exits with 130, or with a code that its help lists. "standalone",
+"status --watch", and "tap" without --exit run until they are interrupted; they then exit
+with 0. An interrupted "load" reports what it sent and exits with 0.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},

@@ -41,7 +41,8 @@ or JSON. With --apply it creates the permissions as kafka.sasl.user, which must 
 to alter the cluster. Existing permissions stay.`,
 		Example: `  millrace topics acl --principal User:alice
   millrace topics acl --principal User:alice --topics events.v1 --group warehouse- --format json
-  millrace topics acl --principal User:alice --apply --kafka.sasl.mechanism scram-sha-512 --kafka.sasl.user admin`,
+  MILLRACE_KAFKA_SASL_PASSWORD=… millrace topics acl --principal User:alice --apply \
+    --kafka.sasl.mechanism scram-sha-512 --kafka.sasl.user admin`,
 		Args: cobra.NoArgs,
 		RunE: withSettings(func(cmd *cobra.Command, _ []string, s config.Settings) error {
 			return f.run(cmd, s)

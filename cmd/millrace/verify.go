@@ -55,12 +55,12 @@ website. The owner of a click is its short link.
   distinct       different events among these records, without resends of earlier events
   in base        distinct events that are stored
   missing        events neither stored nor accounted for
-  unexpected     rows that match no event of a topic, or an event other than the
-                 one they name
+  unexpected     rows whose event is not at the topic, partition and offset that the
+                 row names
   excluded       events of days that were deleted on purpose, and of erased websites
                  and visitors
-  dead-lettered  records that are a dead letter, or a duplicate of one that was
-                 received within sink.window after it
+  dead-lettered  records that became dead letters, and duplicates of them that were
+                 received within sink.window
   rollups        owners for which a rollup differs from the events
   changing       owners whose events kept arriving, so that no result is possible
 
