@@ -238,7 +238,7 @@ type ClickHouse struct {
 
 	InsertQuorum int `koanf:"insert_quorum" range:"0..9" help:"Replicas of clickhouse.cluster that must store an insert before it is acknowledged. 0 and 1 mean the replica that receives it. Replicated tables need 2."`
 
-	AllowQuorumOfOne bool `koanf:"allow_quorum_of_one" help:"Let a sink write to replicated tables with an insert_quorum below 2. A lost replica then takes the rows with it that no other replica has copied."`
+	AllowQuorumOfOne bool `koanf:"allow_quorum_of_one" help:"Let a sink write to replicated tables with an insert_quorum below 2. If a replica is lost, the rows that no other replica has copied are lost too."`
 
 	TLS TLS `koanf:"tls"`
 }
@@ -313,7 +313,7 @@ type Key struct {
 // Lookup configures the cached reads of the metadata store.
 type Lookup struct {
 	Fresh   time.Duration `koanf:"fresh" range:"10ms..5s" help:"Age at which a cached key or website is read again while no changes arrive through the topic control.v1."`
-	Trusted time.Duration `koanf:"trusted" range:"10ms..10m" help:"Age at which a cached key or website is read again while changes arrive through control.v1. Values below lookup.fresh or above lookup.stale count as those."`
+	Trusted time.Duration `koanf:"trusted" range:"10ms..10m" help:"Age at which a cached key or website is read again while changes arrive through control.v1. A value below lookup.fresh counts as lookup.fresh, and a value above lookup.stale as lookup.stale."`
 	Stale   time.Duration `koanf:"stale" range:"1s..10m" help:"Age up to which a cached key or website is served while the metadata store is down."`
 }
 
