@@ -6,7 +6,10 @@ import "github.com/millrace/millrace/internal/contract/record"
 // headers, in the order of writing. All values are text.
 var LetterHeaders = []record.HeaderInfo{
 	{Key: HeaderReason, Help: "Why the record could not be stored.", Always: true, Example: "value"},
-	{Key: HeaderClass, Help: "Kind of failure that the reason is.", Always: true, Example: string(ClassUndecodable)},
+	{
+		Key: HeaderClass, Help: "Kind of failure: undecodable, invariant or refused.", Always: true,
+		Example: string(ClassUndecodable),
+	},
 	{Key: HeaderTopic, Help: "Topic where the record stood, without prefix.", Always: true, Example: record.TopicEvents},
 	{Key: HeaderPartition, Help: "Partition where the record stood.", Pattern: `^[0-9]+$`, Always: true, Example: "3"},
 	{Key: HeaderOffset, Help: "Offset where the record stood.", Pattern: `^[0-9]+$`, Always: true, Example: "1024"},

@@ -87,7 +87,7 @@ const (
 const (
 	// Why the record could not be stored.
 	HeaderDLQReason = "dlq-reason"
-	// Kind of failure that the reason is.
+	// Kind of failure: undecodable, invariant or refused.
 	HeaderDLQClass = "dlq-class"
 	// Topic where the record stood, without prefix.
 	HeaderDLQTopic = "dlq-topic"

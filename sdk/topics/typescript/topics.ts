@@ -1248,7 +1248,7 @@ export interface DeadLetterHeaders {
    */
   "dlq-reason": string;
   /**
-   * Kind of failure that the reason is.
+   * Kind of failure: undecodable, invariant or refused.
    */
   "dlq-class": string;
   /**
