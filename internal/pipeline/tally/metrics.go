@@ -16,12 +16,12 @@ func newMetrics(reg prometheus.Registerer, t *Tally) metrics {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_tally_waiting_counts",
-		Help: "Counts per owner, minute and outcome of past minutes that ingestion.v1 has not acknowledged yet.",
+		Help: "Counts per owner, past minute and outcome that Kafka has not acknowledged yet.",
 	}, func() float64 { return float64(t.waiting.Load()) })
 	return metrics{
 		published: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_tally_published_counts_total",
-			Help: "Counts per owner, minute and outcome that ingestion.v1 acknowledged.",
+			Help: "Counts per owner, minute and outcome that Kafka acknowledged.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_tally_publish_failures_total",
