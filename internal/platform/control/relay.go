@@ -217,6 +217,6 @@ func (r *Relay) noteFailure(ctx context.Context, err error) {
 func (r *Relay) noteSuccess(ctx context.Context) {
 	if r.failing {
 		r.failing = false
-		r.deps.Log.LogAttrs(ctx, slog.LevelInfo, "change events are published again")
+		r.deps.Log.LogAttrs(ctx, slog.LevelInfo, "publishing change events works again")
 	}
 }

@@ -145,8 +145,8 @@ func (k *Calls) Begin(ctx context.Context, call *Call) (*Claim, []byte, error) {
 	response, err := claim.open(before.Sealed)
 	if err != nil {
 		return nil, nil, &apierr.Error{
-			Code: apierr.Conflict, Message: "The call took effect, and its response was sent to another of your " +
-				"credentials", Err: err,
+			Code: apierr.Conflict, Message: "The first call with this Idempotency-Key took effect; only the credential " +
+				"that made it can read its response", Err: err,
 		}
 	}
 	return nil, response, nil
