@@ -284,3 +284,33 @@ func TestTrackingStatus_NamesWhatTheKeySendsTo(t *testing.T) {
 		}
 	}
 }
+
+// TestMCP_KnowsItsOrigins asks before a request, as a browser does: pages of any origin may send events,
+// and pages of some origins may call tools.
+func TestMCP_KnowsItsOrigins(t *testing.T) {
+	t.Parallel()
+	var r recorder
+	app := New(Config{MCPOrigins: []string{"https://inspector.example"}},
+		Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Intake: &r, Keys: &r})
+	for _, c := range []struct {
+		path, origin string
+		status       int
+	}{
+		{MCPPath, "https://inspector.example", http.StatusNoContent},
+		{MCPPath, "https://evil.example", http.StatusForbidden},
+		{"/track", "https://evil.example", http.StatusNoContent},
+	} {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodOptions, c.path, http.NoBody)
+		req.Header.Set("Origin", c.origin)
+		req.Header.Set("Access-Control-Request-Method", http.MethodPost)
+		resp, err := app.Test(req, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		allowed := resp.Header.Get("Access-Control-Allow-Origin")
+		if resp.StatusCode != c.status || (allowed == c.origin) != (c.status == http.StatusNoContent) {
+			t.Errorf("a preflight of %s for %s: %d, allowed %q", c.origin, c.path, resp.StatusCode, allowed)
+		}
+	}
+}

@@ -84,3 +84,16 @@ func listed(t *testing.T, body string) (names []string) {
 	}
 	return names
 }
+
+// A page that fetches a document with a header of its own asks first.
+func TestDiscovery_AllowsPagesOfAnyOrigin(t *testing.T) {
+	t.Parallel()
+	for _, r := range discoveryRoutes() {
+		resp, _ := call(t, http.MethodOptions, r.Path, "", "", "Origin", "https://elsewhere.example",
+			"Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "mcp-protocol-version")
+		if resp.StatusCode != http.StatusNoContent || resp.Header.Get("Access-Control-Allow-Origin") != "*" ||
+			resp.Header.Get("Access-Control-Allow-Headers") != "*" {
+			t.Errorf("a preflight for %s: %d %v", r.Path, resp.StatusCode, resp.Header)
+		}
+	}
+}

@@ -141,7 +141,8 @@ func (s *system) runSDK(t *testing.T, era string) {
 	if want := map[string]int{"legacy": 1, "modern": 3}[era]; len(got.Saved) != want || got.Saved[0] != "by token" {
 		t.Errorf("the confirmed writes: %q", got.Saved)
 	}
-	if era == "modern" && (got.Saved[2] != "by form" || !strings.HasPrefix(got.Saved[1], "Change "+shortURL+"?\nRecord: ") ||
+	if era == "modern" && (got.Saved[2] != "by form" ||
+		!strings.HasPrefix(got.Saved[1], "Change "+shortURL+"?\nRecord: ") ||
 		!strings.HasSuffix(got.Saved[1], "\nname: \"by form\" (now \"by token\")")) {
 		t.Errorf("the form: %q", got.Saved)
 	}

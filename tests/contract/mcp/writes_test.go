@@ -172,11 +172,11 @@ func (s *system) writeFlag(t *testing.T) {
 		{
 			`"variant":"on","emails":["A@x.example"],"mode":"replace"`, "Give only 1 user the variant on of checkout?",
 			`emails that get on ["A@x.example"]; users that lose on ["U1"]`,
-			`[{"variant":"on","emails":["a@x.example"]},{"variant":"off","userIds":["u1"]}]`,
+			`[{"variant":"on","emails":["A@x.example"]},{"variant":"off","userIds":["u1"]}]`,
 		},
 		{
 			`"emails":["a@X.example"],"mode":"remove"`, "Remove 1 user from the targets of checkout?",
-			`users that lose on ["a@x.example"]`, `[{"variant":"off","userIds":["u1"]}]`,
+			`users that lose on ["A@x.example"]`, `[{"variant":"off","userIds":["u1"]}]`,
 		},
 	} {
 		preview := s.call(t, s.NewKey(t), "set_flag_targets", with(c.members))

@@ -148,7 +148,8 @@ func (e *Endpoint) confirmed(ctx context.Context, t *Tool, c *Call, token, field
 		return nil, invalidToken(field, foreign)
 	}
 	if !e.deps.Now().Before(time.Unix(change.Expires, 0)) {
-		return nil, invalidToken(field, fmt.Sprintf("%s has expired; it is valid for %d minutes", field, ConfirmFor/time.Minute))
+		return nil, invalidToken(field,
+			fmt.Sprintf("%s has expired; it is valid for %d minutes", field, ConfirmFor/time.Minute))
 	}
 	key := sha256.Sum256(raw)
 	change.Key = "mcp-" + tokenText.EncodeToString(key[:])

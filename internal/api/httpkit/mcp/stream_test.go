@@ -210,7 +210,8 @@ func TestExchange_LosesNoEvent(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return (&exchange{done: func() {}, log: slog.New(slog.DiscardHandler)}).serve(c, handler, &request{}, body, &message{})
+		x := &exchange{done: func() {}, log: slog.New(slog.DiscardHandler)}
+		return x.serve(c, handler, &request{}, body, &message{})
 	})
 	url, _ := serve(t, app)
 	var wg sync.WaitGroup
@@ -246,7 +247,9 @@ func TestListen_RejectsHTTP10AndEndsTheHandler(t *testing.T) {
 // A panic of the SDK would end the process.
 func TestExchange_SurvivesAPanic(t *testing.T) {
 	t.Parallel()
-	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("in the SDK") }) //nolint:forbidigo // recovered
+	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		panic("in the SDK") //nolint:forbidigo // is recovered
+	})
 	got := exchangeWith(t, handler, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 	if !strings.Contains(got, " 500 ") || !strings.Contains(got, "-32603") {
 		t.Errorf("the response is %q", got)

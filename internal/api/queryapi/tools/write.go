@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -78,7 +79,7 @@ func (w *writing) read(c *call) (object, error) {
 		Data object `json:"data"`
 	}
 	err := c.post(rpc.Path(w.resource, "get"), nil, map[string]any{"id": c.text("id")}, &found)
-	if failed, ok := err.(*mcp.Error); ok && failed.Code == mcp.Forbidden && !c.Principal.Has(w.reads) { //nolint:errorlint // of post
+	if failed, ok := errors.AsType[*mcp.Error](err); ok && failed.Code == mcp.Forbidden && !c.Principal.Has(w.reads) {
 		return nil, &mcp.Error{
 			Code: mcp.Forbidden, Message: "The preview of the change requires the scope " + string(w.reads),
 			Allowed: []string{string(w.reads)},
