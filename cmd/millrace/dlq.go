@@ -142,9 +142,10 @@ value: repair the cause of the rejection first.
 
 Each letter is sent once. Millrace records what was sent, even when the command is
 killed, and the next replay skips it unless --again is given. If the sink rejects a sent
-record again, the record becomes a new letter. After 3 replays of a record, its next
-letter is parked instead. A letter with the reason headers would be rejected again, so it
-needs --force. If any letter cannot be decoded, nothing is sent.
+record again, the record becomes a new letter. After 3 replays of a record, replay parks
+its next letter and never sends it, even with --again. A letter with the reason headers
+would be rejected again, so it needs --force. If any letter cannot be decoded, nothing is
+sent.
 
 The sink does not check replayed events against its deduplication window. The window may
 already contain their ids, because it also records the events that become dead letters.
@@ -167,7 +168,7 @@ the base table.`,
 	f.add(cmd)
 	f.addWork(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.again, "again", false, "also send letters that were sent or parked before")
+	flags.BoolVar(&f.again, "again", false, "also send letters that were sent or parked before, except after 3 replays")
 	flags.BoolVar(&f.force, "force", false, "also send letters that are likely to be rejected again")
 	return cmd
 }

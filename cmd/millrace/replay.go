@@ -47,8 +47,8 @@ Forward, with --skip: the sinks leave out records that were never stored, and th
 records the gap. Use it for a partition that is halted because retention removed the
 records that it needs next.
 
-With --all-topics and --from the command does this for every topic that sinks store. Use
-it after ClickHouse was lost or restored from a backup. A time before the oldest record
+With --all-topics and --from the command goes backward in every topic that sinks store.
+Use it after ClickHouse was lost or restored from a backup. A time before the oldest record
 of a topic means all records of the topic.
 
 --dry-run prints what would be done. If the command is interrupted, run it again to

@@ -16,12 +16,12 @@ func newMetrics(reg prometheus.Registerer, t *Tally) metrics {
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_tally_waiting_counts",
-		Help: "Counts per owner, past minute and outcome that Kafka has not acknowledged yet.",
+		Help: "Event counts that Kafka has not acknowledged yet. Each is of one owner, past minute and outcome.",
 	}, func() float64 { return float64(t.waiting.Load()) })
 	return metrics{
 		published: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_tally_published_counts_total",
-			Help: "Counts per owner, minute and outcome that Kafka acknowledged.",
+			Help: "Event counts that Kafka acknowledged. Each is of one owner, minute and outcome.",
 		}),
 		failures: f.NewCounter(prometheus.CounterOpts{
 			Name: "millrace_tally_publish_failures_total",

@@ -51,7 +51,7 @@ func newMetrics(reg prometheus.Registerer, g *Gate) *metrics {
 	}, func() float64 { return float64(g.requests()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_admission_limit_requests",
-		Help: "Limit of requests in service while requests wait too long. 2147483647 means that no limit applies.",
+		Help: "Limit of requests in service. It applies only while requests wait too long; otherwise it is 2147483647.",
 	}, func() float64 { return float64(g.limit.Load()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_admission_pause_seconds",
