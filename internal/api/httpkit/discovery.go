@@ -41,7 +41,7 @@ const (
 
 // profile is the part of a host's documents that does not depend on settings.
 type profile struct {
-	// api is the route that stands for all routes of the API, and mcp the route of the MCP endpoint.
+	// api is the route that anchors the API in catalogs, and mcp the route of the MCP endpoint.
 	api, mcp string
 	// docs is the documentation, with its media type, and status the health of the host.
 	docs, docsType, status string

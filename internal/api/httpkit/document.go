@@ -60,7 +60,8 @@ func (d *Document) Serve(c *fiber.Ctx) error {
 // Documents are the documents of a host by route.
 type Documents map[string]*Document
 
-// Serve sends the document of the request's route. It returns fiber.ErrNotFound if there is none.
+// Serve sends the document of the request's route. It returns fiber.ErrNotFound for a route without a
+// document.
 func (d Documents) Serve(c *fiber.Ctx) error {
 	doc := d[c.Route().Path]
 	if doc == nil {

@@ -61,7 +61,7 @@ func (i *Inner) Do(ctx context.Context, method, uri string, body []byte) (status
 	r.raw.grow(len(body))
 	r.raw.b = append(r.raw.b[:0], body...)
 	inner := r.ctx
-	// A request whose caller left ends as one that took too long: nobody reads the response.
+	// If the caller leaves, the request ends with the error of a deadline, which logs no failure of the host.
 	defer context.AfterFunc(ctx, func() { inner.finish(context.DeadlineExceeded) })()
 	i.kit.handle(&rc, r)
 	return rc.Response.StatusCode(), bytes.Clone(rc.Response.Body())

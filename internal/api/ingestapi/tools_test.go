@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,6 +25,7 @@ import (
 	"github.com/millrace/millrace/internal/pipeline/ingest"
 	"github.com/millrace/millrace/internal/platform/admission"
 	"github.com/millrace/millrace/internal/tenant/auth"
+	"github.com/millrace/millrace/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -266,6 +269,12 @@ func TestMCP_RejectsMessagesWithoutMemory(t *testing.T) {
 		if sent := r.route != ""; status != want || sent != (want == http.StatusOK) {
 			t.Errorf("with %d of %d bytes in use: %d %s", held, memory, status, text)
 		}
+		testkit.Eventually(t, 10*time.Second, func() error { // the host releases its own claim after the response
+			if used := gate.Used(); used != 0 {
+				return fmt.Errorf("%d bytes are claimed after the response", used)
+			}
+			return nil
+		})
 		held = memory
 	}
 }
