@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/admission"
 	"github.com/millrace/millrace/internal/platform/fair"
 )
 
@@ -27,8 +28,14 @@ type Execution struct {
 	plans  []Plan
 	wants  Freshness
 	runs   [][]run
-	held   int // bytes of the tables so far; guarded by the engine's flights
+	held   int              // bytes of the tables so far; guarded by the engine's flights
+	claim  *admission.Claim // for the same bytes, likewise; nil for none
 }
+
+// Bill has the execution claim the memory of its tables, from when they are there until Close. It is
+// called before Begin. A statement whose table has no memory fails with ErrUnavailable. The claim is
+// the execution's until Close, which does not release it.
+func (x *Execution) Bill(claim *admission.Claim) { x.claim = claim }
 
 // run is what becomes of one statement.
 type run struct {
@@ -53,14 +60,17 @@ func (r *run) take(t *Table, err error) {
 	case err != nil || t == nil:
 	case x.held+t.Bytes() > x.engine.cfg.MaxResultBytes:
 		t, err = nil, errResultsTooLarge
+	case x.claim != nil && x.claim.Take(int64(t.Bytes())) != nil:
+		t, err = nil, errNoMemory
 	default:
 		x.held += t.Bytes()
 	}
 	r.table, r.err = t, err
 }
 
-// errResultsTooLarge and errLeft are reasons why a statement has no response.
+// The reasons why a statement that did not fail has no response.
 var (
+	errNoMemory        = fmt.Errorf("%w: no memory for the result", ErrUnavailable)
 	errResultsTooLarge = fmt.Errorf("%w: the results of the request together", ErrTooLarge)
 	errLeft            = errors.New("no request waits for the result")
 )

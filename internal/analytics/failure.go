@@ -63,7 +63,7 @@ var Failures = []Failure{
 		Code:    "QUERY_UNAVAILABLE",
 		Text:    failedText,
 		err:     ErrUnavailable,
-		Meaning: "The database is unavailable; try again later.",
+		Meaning: "The database is unavailable, or the host has no memory for the result; try again later.",
 	},
 	{Code: "QUERY_FAILED", Text: failedText, Meaning: "Other failure; the log has details under the request id."},
 }

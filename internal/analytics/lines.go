@@ -6,32 +6,34 @@ import (
 	"github.com/millrace/millrace/internal/contract/wire"
 )
 
-// AppendLines appends each row as a JSON object on a line of its own, as AppendRows
-// writes it. before stands in front of its members, with the opening brace and a
-// comma at its end.
-func (t *Table) AppendLines(dst []byte, columns []Column, before []byte) []byte {
-	keys := t.keys()
-	for row := range t.Rows {
-		dst = append(t.appendRow(append(dst, before...), row, keys, columns), "}\n"...)
+// AppendLines appends a piece of the table, as AppendRows does, with each row as a JSON object on a line
+// of its own. before precedes the members of each, with the opening brace and a comma at its end.
+func (t *Table) AppendLines(dst []byte, columns []Column, before []byte, from int) (_ []byte, next int) {
+	keys, begun := t.keys(), len(dst)
+	for next = from; next < t.Rows && len(dst)-begun < pieceBytes; next++ {
+		dst = append(t.appendRow(append(dst, before...), next, keys, columns), "}\n"...)
 	}
-	return dst
+	return dst, next
 }
 
-// AppendCSV appends the table as RFC 4180 has it: a line of the columns' names, then
-// one a row. Values look as in JSON, texts without their quotes, and no value is
+// AppendCSV appends a piece of the table, as AppendRows does, in the form of RFC 4180: a line of the
+// columns' names, then one a row. Values look as in JSON, texts without their quotes, and no value is
 // empty.
-func (t *Table) AppendCSV(dst []byte, columns []Column) []byte {
-	for i := range columns {
-		dst = appendField(dst, i, columns[i].Name)
-	}
-	dst = append(dst, wire.CSVLineEnd...)
-	for row := range t.Rows {
-		for i := range t.Columns {
-			dst = appendField(dst, i, t.field(i, row, columns))
+func (t *Table) AppendCSV(dst []byte, columns []Column, from int) (_ []byte, next int) {
+	begun := len(dst)
+	if from == 0 {
+		for i := range columns {
+			dst = appendField(dst, i, columns[i].Name)
 		}
 		dst = append(dst, wire.CSVLineEnd...)
 	}
-	return dst
+	for next = from; next < t.Rows && len(dst)-begun < pieceBytes; next++ {
+		for i := range t.Columns {
+			dst = appendField(dst, i, t.field(i, next, columns))
+		}
+		dst = append(dst, wire.CSVLineEnd...)
+	}
+	return dst, next
 }
 
 func appendField(dst []byte, column int, text string) []byte {

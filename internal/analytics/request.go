@@ -11,6 +11,7 @@ const (
 	MaxRequests   = 10        // in one body
 	MaxParameters = 25        // of one request
 	MaxBodyBytes  = 1 << 20   // before and after decompression
+	MaxValues     = 10_000    // JSON values in one body
 	MaxLabelLen   = 256       // of an id or a label, in bytes
 	MaxGroups     = 3         // of groupBy
 	DefaultLimit  = 100       // rows of a response
@@ -94,4 +95,31 @@ func invalid(details []apierr.Detail) error {
 // tooMany says both numbers, so that a caller can split without guessing.
 func tooMany(field, what string, got, most int) apierr.Detail {
 	return problem(field, "too_many", fmt.Sprintf("Too many %s: %d given, at most %d are allowed", what, got, most), "")
+}
+
+// paramBytes is the memory of a value in a statement, besides its text, in bytes.
+const paramBytes = 128
+
+// PlanBytes estimates the memory, in bytes, of the plans of requests: each parameter of a request has
+// the filters of the request in a statement of its own.
+func PlanBytes(requests []Request) (n int64) {
+	for i := range requests {
+		r := &requests[i]
+		n += int64(len(r.Parameters)) * (statementBytes + filterBytes(r.Filters))
+	}
+	return n
+}
+
+// statementBytes is the memory of a usual statement without filters, in bytes.
+const statementBytes = 8 << 10
+
+func filterBytes(filters []Filter) (n int64) {
+	for i := range filters {
+		_, items := filters[i].group()
+		n += filterBytes(items)
+		for _, v := range filters[i].Values {
+			n += int64(len(v.Text)) + paramBytes
+		}
+	}
+	return n
 }

@@ -46,19 +46,27 @@ func (t *Table) Bytes() int {
 
 const stringHeaderBytes = 16
 
-// AppendRows appends the table as a JSON array of objects, keys in the order of
-// the type's columns. Integers keep every digit; null is what has no value, and an
-// infinite number is 0.
-func (t *Table) AppendRows(dst []byte, columns []Column) []byte {
-	keys := t.keys()
-	dst = append(dst, '[')
-	for row := range t.Rows {
-		if row > 0 {
+// pieceBytes is the size of a piece of a table from which the next row begins another piece.
+const pieceBytes = 32 << 10
+
+// AppendRows appends a piece of the table as a JSON array of objects, keys in the order of the type's
+// columns. It begins with the row from, 0 at first, and returns the row of the next piece: Rows after
+// the last one. Integers keep every digit; null is what has no value, and an infinite number is 0.
+func (t *Table) AppendRows(dst []byte, columns []Column, from int) (_ []byte, next int) {
+	keys, begun := t.keys(), len(dst)
+	if from == 0 {
+		dst = append(dst, '[')
+	}
+	for next = from; next < t.Rows && len(dst)-begun < pieceBytes; next++ {
+		if next > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(t.appendRow(append(dst, '{'), row, keys, columns), '}')
+		dst = append(t.appendRow(append(dst, '{'), next, keys, columns), '}')
 	}
-	return append(dst, ']')
+	if next == t.Rows {
+		dst = append(dst, ']')
+	}
+	return dst, next
 }
 
 // keys are the columns' names as members of an object, each but the first one after

@@ -20,7 +20,7 @@ func TestRowsKeepTheOrderOfColumnsAndEveryDigit(t *testing.T) {
 	}}
 	want := `[{"z":"a\"b\n\u003cé\u003e\ufffd","u":18446744073709551615,"i":-9223372036854775808,"f":0.1,"t":"2026-03-29T11:30:00.123Z","j":{"a":[1,"ü"]}},` +
 		`{"z":"","u":0,"i":1,"f":null,"t":null,"j":{}}]`
-	if got := string(table.AppendRows(nil, columns)); got != want {
+	if got, _ := table.AppendRows(nil, columns, 0); string(got) != want {
 		t.Errorf("rows\n%s, want\n%s", got, want)
 	}
 }
@@ -31,7 +31,7 @@ func TestABrokenValueDoesNotBreakTheResponse(t *testing.T) {
 		{Name: "f", Floats: []float64{math.Inf(1), math.Inf(-1), 1e21, 1e-9, math.Copysign(0, -1)}},
 		{Name: "j", Strings: []string{`{"a":`, "\xff", `{"a":1}x`, `null`, `{}`}},
 	}}
-	got := table.AppendRows(nil, []Column{{Type: Number}, {Type: JSON}})
+	got, _ := table.AppendRows(nil, []Column{{Type: Number}, {Type: JSON}}, 0)
 	if !json.Valid(got) {
 		t.Errorf("rows are no JSON: %s", got)
 	}
@@ -42,7 +42,7 @@ func TestABrokenValueDoesNotBreakTheResponse(t *testing.T) {
 
 func TestAnEmptyTableIsAnEmptyArray(t *testing.T) {
 	t.Parallel()
-	if got := string((&Table{}).AppendRows(nil, nil)); got != "[]" {
+	if got, _ := (&Table{}).AppendRows(nil, nil, 0); string(got) != "[]" {
 		t.Errorf("rows %s, want []", got)
 	}
 }

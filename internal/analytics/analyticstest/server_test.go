@@ -173,7 +173,10 @@ func (s *server) ask(t *testing.T, body string, env analytics.Environment) [][]a
 			t.Fatalf("%s: %v\n%s", body, r.Err, r.Statement.SQL)
 		}
 		var rows []analyticstest.Row
-		text := r.Table.AppendRows(nil, r.Output.Columns)
+		text, next := r.Table.AppendRows(nil, r.Output.Columns, 0)
+		for next < r.Table.Rows {
+			text, next = r.Table.AppendRows(text, r.Output.Columns, next)
+		}
 		if err := json.Unmarshal(text, &rows); err != nil {
 			t.Fatalf("%s: %v\n%s", body, err, text)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/contract/apierr"
-	"github.com/millrace/millrace/internal/platform/admission"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 	"github.com/millrace/millrace/internal/tenant/website"
@@ -19,21 +18,18 @@ import (
 // organization, which has no flags.
 var errUnknown = &apierr.Error{Code: apierr.NotFound, Message: "Website not found", Err: website.ErrNotFound}
 
-// caller is who asks, and about which website's flags. Its place, and memory that was claimed
-// for its response, are given back with release.
+// caller is who asks, and about which website's flags. Its place is given back with
+// release, or once a large response is sent.
 type caller struct {
 	subject // its set is read by load
 
 	principal auth.Principal // of a key; the zero value for whoever knows a client id
 	lease     ratelimit.Lease
-	claim     *admission.Claim // for a large response that is not sent yet; nil for none
+	claimed   bool // memory for a large response
 }
 
 func (who *caller) release(c *fiber.Ctx) {
 	who.lease.Release(c.UserContext())
-	if who.claim != nil {
-		who.claim.Release(false)
-	}
 }
 
 // hold keeps the caller's place beyond the handler, until the function that it returns is

@@ -1,7 +1,6 @@
 package flagapi
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,15 +37,10 @@ func (h *Host) definitions(c *fiber.Ctx, w *work) error {
 		}
 	}
 	c.Set(fiber.HeaderCacheControl, "private, no-store")
-	if !c.Context().Request.Header.IsHTTP11() { // which knows no response whose end is not known
-		var whole bytes.Buffer
-		if err := d.write(c.UserContext(), &whole); err != nil {
-			return err
-		}
-		return httpkit.Send(c, fiber.MIMEApplicationJSON, whole.Bytes())
-	}
+	httpkit.Bill(c, w.website.ID, w.website.OrganizationID)
+	httpkit.WhenSent(c, w.hold(c.UserContext()))
 	return httpkit.SendStream(c, &httpkit.Stream{
-		ContentType: fiber.MIMEApplicationJSON, Compress: true, Write: d.write, Done: w.hold(c.UserContext()),
+		ContentType: fiber.MIMEApplicationJSON, Compress: true, Write: d.write,
 	})
 }
 

@@ -22,6 +22,9 @@ import (
 // and after decompression.
 const MaxExposureBytes = 256 << 10
 
+// exposureLimits are those of the body: each exposure is an object of six fields at most.
+var exposureLimits = httpkit.Limits{Bytes: MaxExposureBytes, Values: 8 * flag.MaxExposures}
+
 // maxCountryLen is how long a country may be, in code points.
 const maxCountryLen = 2
 
@@ -62,10 +65,6 @@ func (s *shown) check(bad *apierr.Rejection, at string) {
 // exposuresOf reads a body: a list of exposures. It rejects too many of them, and any that is
 // wrong, by a Validation error.
 func exposuresOf(body []byte) (all []shown, err error) {
-	if len(body) > MaxExposureBytes {
-		message := fmt.Sprintf("The body must have at most %d bytes", MaxExposureBytes)
-		return nil, &apierr.Error{Code: apierr.PayloadTooLarge, Message: message}
-	}
 	if err := json.Unmarshal(body, &all); err != nil {
 		// What is in it is nobody's business.
 		return nil, apierr.Invalid("", "malformed", "The body must be a JSON array of exposures")
@@ -93,7 +92,7 @@ func (h *Host) exposures(c *fiber.Ctx) error {
 		return err
 	}
 	defer who.release(c)
-	body, err := httpkit.Body(c)
+	body, err := httpkit.JSON(c, exposureLimits)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func entryBytes(f *flagset.Flag) (most int) {
 
 // outgrows reports whether a response is so large that its memory has to be claimed, and is
 // not yet.
-func (w *work) outgrows(body []byte) bool { return len(body) > keptBytes && w.claim == nil }
+func (w *work) outgrows(body []byte) bool { return len(body) > keptBytes && !w.claimed }
 
 // claimAll claims memory for all flags that the caller sees, and has the body grow into it.
 // The claim is held until the client has the response. The error is a ServiceUnavailable error.
@@ -51,10 +51,12 @@ func (w *work) claimNamed(c *fiber.Ctx, body []byte) ([]byte, error) {
 
 func (w *work) claimBytes(c *fiber.Ctx, body []byte, size int) ([]byte, error) {
 	size += responseFrame
-	w.claim = httpkit.ClaimFor(c, w.website.ID, w.website.OrganizationID)
-	if err := w.claim.Await(c.UserContext(), int64(size)); err != nil {
+	httpkit.Bill(c, w.website.ID, w.website.OrganizationID)
+	if err := httpkit.Memory(c).Await(c.UserContext(), int64(size)); err != nil {
 		return body, err
 	}
+	w.claimed = true
+	httpkit.WhenSent(c, w.hold(c.UserContext()))
 	return slices.Grow(body, max(0, size-len(body))), nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
 )
 
@@ -57,7 +58,7 @@ func (h *Host) ofrep(c *fiber.Ctx, response func(*Host, *fiber.Ctx, *work, *ques
 	if w.caller, err = h.enter(c, unescaped(c.Params(pathClient))); err != nil {
 		return err
 	}
-	body, err := httpkit.BodyUpTo(c, MaxOFREPBytes)
+	body, err := httpkit.JSON(c, httpkit.Limits{Bytes: MaxOFREPBytes, Values: 10 * flag.MaxAttributes})
 	if err != nil {
 		return err
 	}

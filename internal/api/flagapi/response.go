@@ -8,8 +8,6 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
-
-	"github.com/millrace/millrace/internal/api/httpkit"
 )
 
 // Headers in the form in which fasthttp needs no work for them.
@@ -57,11 +55,6 @@ func (w *work) respond(c *fiber.Ctx, body, result []byte) {
 	if unchanged(rc.Request.Header.Peek(fasthttp.HeaderIfNoneMatch), w.etag) {
 		rc.SetStatusCode(fasthttp.StatusNotModified)
 		body = body[:0]
-	}
-	if w.claim != nil && len(body) > 0 {
-		httpkit.SendHeld(c, body, w.claim)
-		w.claim = nil
-		return
 	}
 	if cap(body) > keptBytes {
 		rc.Response.SetBodyRaw(body)

@@ -170,7 +170,7 @@ func (k *kit) respond(rc *fasthttp.RequestCtx) (roomless bool) {
 	conn, _ := rc.Conn().(*guardedConn)
 	conn.serves()
 	rc.Response.Header.SetCanonical(canonicalRequestID, r.ctx.id)
-	ambiguous, closes := framing(&rc.Request.Header)
+	ambiguous, closes, crowded := framing(&rc.Request.Header)
 	var full error
 	if !arrives(rc) && string(rc.Path()) != healthPath {
 		full = r.enter()
@@ -179,6 +179,9 @@ func (k *kit) respond(rc *fasthttp.RequestCtx) (roomless bool) {
 	case ambiguous: // whatever else it is: what follows it may be no request
 		k.fail(rc, fiber.ErrBadRequest)
 		r.hangUp(rc)
+	case crowded:
+		k.fail(rc, errCrowded)
+		r.hangUp(rc) // or the connection would keep the memory
 	case k.cors(rc): // before a page is rejected, so that it can read why
 	case full != nil:
 		k.fail(rc, full)
@@ -194,6 +197,7 @@ func (k *kit) respond(rc *fasthttp.RequestCtx) (roomless bool) {
 	if closes || k.draining.Load() { // asked last, for requests that a stop overtakes
 		rc.SetConnectionClose()
 	}
+	r.hold(rc)
 	took := time.Since(r.start)
 	conn.responds(r.start.Add(took)) //nolint:errcheck // a connection that cannot take a deadline is closed already
 	status := rc.Response.StatusCode()

@@ -65,14 +65,6 @@ func Body(c *fiber.Ctx) ([]byte, error) {
 	return r.inflate(rc, enc, raw)
 }
 
-// BodyUpTo is Body with a limit of its own, in bytes, below the app's.
-func BodyUpTo(c *fiber.Ctx, limit int) ([]byte, error) {
-	if r := requestOf(c.Context()); r != nil {
-		r.limit = limit
-	}
-	return Body(c)
-}
-
 // readBody reads the body as it was sent.
 func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 	limit, length := r.limit, rc.Request.Header.ContentLength()
@@ -207,14 +199,25 @@ func (r *request) claim(rc *fasthttp.RequestCtx, size int) error {
 	return r.claimed.Await(r.ctx, int64(size)-r.claimed.Bytes())
 }
 
+// claimMore claims n bytes in addition to those of the body.
+func (r *request) claimMore(rc *fasthttp.RequestCtx, n int64) error {
+	r.openClaim(rc)
+	return r.claimed.Await(r.ctx, n)
+}
+
 // openClaim begins the claim, in the name of the caller's address (a /64 of IPv6): a
 // body is read before anybody is recognised.
 func (r *request) openClaim(rc *fasthttp.RequestCtx) {
 	if r.claims {
 		return
 	}
+	r.claimed, r.claims = r.kit.cfg.Admission.Open(admission.Body, r.site(rc), ""), true
+}
+
+// site names the caller's address for claims.
+func (r *request) site(rc *fasthttp.RequestCtx) string {
 	who := siteOfAddr(r.clientAddr(rc)).As16()
-	r.claimed, r.claims = r.kit.cfg.Admission.Open(admission.Body, string(who[:]), ""), true
+	return string(who[:])
 }
 
 // buffer is a body's memory.

@@ -260,7 +260,7 @@ func TestBodiesThatAreThrownAwayTakeHardlyMoreThanConnections(t *testing.T) {
 				ask(t, conns[i])
 			}
 			came.Store(0)
-			before := held()
+			before := inUse()
 			for _, conn := range conns {
 				if _, err := io.WriteString(conn, head+strings.Repeat("a", 20<<10)); err != nil {
 					t.Fatal(err)
@@ -273,7 +273,7 @@ func TestBodiesThatAreThrownAwayTakeHardlyMoreThanConnections(t *testing.T) {
 				return nil
 			})
 			// 8 KiB of a body are fasthttp's.
-			each := (held() - before) / connections
+			each := (inUse() - before) / connections
 			t.Logf("%d bytes a connection", each)
 			if each > prefetchBytes+minBytes {
 				t.Errorf("a connection takes %d bytes more while a body is thrown away, want at most %d",
@@ -283,8 +283,8 @@ func TestBodiesThatAreThrownAwayTakeHardlyMoreThanConnections(t *testing.T) {
 	}
 }
 
-// held is the memory that is in use.
-func held() int64 {
+// inUse is the memory that is in use.
+func inUse() int64 {
 	runtime.GC()
 	runtime.GC() // and what pools keep
 	var m runtime.MemStats
@@ -380,7 +380,7 @@ func TestARouteMayTakeLessThanTheHost(t *testing.T) {
 	const limit = 64 << 10
 	app := newApp(t, Config{BodyLimit: 1 << 20})
 	Handle(app, "POST", "/small", func(c *fiber.Ctx) error {
-		b, err := BodyUpTo(c, limit)
+		b, err := JSON(c, Limits{Bytes: limit, Values: 1})
 		if err != nil {
 			return err
 		}

@@ -67,7 +67,9 @@ type guardedConn struct {
 	began       time.Time // of the body: its first read
 	arrived     int       // bytes of it
 	expired     bool      // a read met its deadline
-	streaming   bool      // the response is a stream: each write has its own deadline
+	pace        pace
+	waited      time.Duration // for the client to read less than the floor
+	taken       int           // bytes that it has read meanwhile
 
 	// begins holds the first begun bytes of the request.
 	begins [longHeaderBytes]byte
@@ -125,15 +127,53 @@ func (c *guardedConn) headerCame(part []byte) {
 	}
 }
 
+// pace is how long a client may take to read a response.
+type pace uint8
+
+const (
+	wholeResponse pace = iota // all of it until one deadline
+	eachWrite                 // floorRate bytes a second over Conns.Write
+	live                      // each write until a deadline of its own
+)
+
+// floorRate is how fast a client must read a large response, in bytes a second.
+const floorRate = 1 << 10
+
 // Write writes to the connection. After a response the next request is awaited.
-func (c *guardedConn) Write(p []byte) (int, error) {
-	if c.streaming || !c.timed { // the latter: fasthttp's own responses, to what is no request or asks to go on
+func (c *guardedConn) Write(p []byte) (n int, err error) {
+	c.phase, c.begun = firstBytesDue, 0
+	if c.pace == eachWrite {
+		return c.writePaced(p)
+	}
+	if c.pace == live || !c.timed { // the latter: fasthttp's own responses, to what is no request or asks to go on
 		if err := c.responds(time.Now()); err != nil {
 			return 0, err
 		}
 	}
-	c.phase, c.begun = firstBytesDue, 0
 	return c.Conn.Write(p)
+}
+
+// writePaced writes in parts that the slowest client reads within Conns.Write. Only the time in which
+// a write waits counts, so that a response that is made slowly is not the client's fault.
+func (c *guardedConn) writePaced(p []byte) (n int, err error) {
+	floor := int(floorRate * c.limits.Write / time.Second)
+	for len(p) > 0 && err == nil {
+		begun := time.Now()
+		if err = c.responds(begun.Add(-c.waited)); err != nil {
+			break
+		}
+		var written int
+		written, err = c.Conn.Write(p[:min(len(p), floor)])
+		n, p = n+written, p[written:]
+		c.waited, c.taken = c.waited+time.Since(begun), c.taken+written
+		if c.taken >= floor {
+			c.waited, c.taken = 0, 0
+		}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) && !c.severed.Load() {
+		c.listener.kit.metrics.reject(slowReader)
+	}
+	return n, err
 }
 
 // responds sets the deadlines of writing a response from now on, and of the request after
@@ -156,10 +196,10 @@ func (c *guardedConn) serves() {
 	}
 }
 
-// streams says whether the response is a stream. It may be called on nil.
-func (c *guardedConn) streams(streaming bool) {
+// paces sets the pace of the response. It may be called on nil.
+func (c *guardedConn) paces(p pace) {
 	if c != nil {
-		c.streaming = streaming
+		c.pace, c.waited, c.taken = p, 0, 0
 	}
 }
 

@@ -53,7 +53,7 @@ func (d *Document) Serve(c *fiber.Ctx) error {
 	h.Set(fiber.HeaderContentSecurityPolicy, documentPolicy)
 	h.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 	h.SetContentType(d.contentType)
-	c.Context().Response.SetBodyRaw(d.body)
+	SendShared(c, d.body)
 	return nil
 }
 

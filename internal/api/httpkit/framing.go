@@ -2,9 +2,12 @@ package httpkit
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+
+	"github.com/millrace/millrace/internal/contract/apierr"
 )
 
 // framing looks at the fields of a header that fasthttp reads too generously.
@@ -16,8 +19,11 @@ import (
 //
 // Its client closes where it has said so: fasthttp knows that only alone, in small letters and
 // in the last of several fields.
-func framing(h *fasthttp.RequestHeader) (ambiguous, closes bool) {
-	var hosts, lengths, encodings int
+//
+// A request is crowded that has more than MaxParts header fields, cookies or query parameters: fasthttp
+// keeps 56 bytes or more for each, for as long as the connection is open.
+func framing(h *fasthttp.RequestHeader) (ambiguous, closes, crowded bool) {
+	var hosts, lengths, encodings, fields, cookies int
 	for rest := h.RawHeaders(); len(rest) > 0; {
 		line := rest
 		if end := bytes.IndexByte(rest, '\n'); end >= 0 {
@@ -26,14 +32,15 @@ func framing(h *fasthttp.RequestHeader) (ambiguous, closes bool) {
 			rest = nil
 		}
 		if len(line) > 0 && isSpace(line[0]) { // which goes on with the line before, for some
-			return true, true
+			return true, true, false
 		}
+		fields++
 		end := bytes.IndexByte(line, ':')
 		if end < 0 {
 			continue // the empty line at the end
 		}
 		if end > 0 && isSpace(line[end-1]) { // a field for some, and none for others
-			return true, true
+			return true, true, false
 		}
 		switch name := line[:end]; {
 		case named(name, fiber.HeaderHost):
@@ -42,6 +49,8 @@ func framing(h *fasthttp.RequestHeader) (ambiguous, closes bool) {
 			lengths++
 		case named(name, fiber.HeaderTransferEncoding):
 			encodings++
+		case named(name, fiber.HeaderCookie):
+			cookies += 1 + bytes.Count(line, []byte{';'})
 		case named(name, fiber.HeaderConnection):
 			closes = closes || lists(line[end+1:], "close")
 		}
@@ -50,8 +59,15 @@ func framing(h *fasthttp.RequestHeader) (ambiguous, closes bool) {
 	chunks := h.ContentLength() == inChunks && h.IsHTTP11()
 	ambiguous = hosts > 1 || hosts == 0 && h.IsHTTP11() ||
 		encodings > 1 || encodings > 0 && (lengths > 0 || !chunks)
-	return ambiguous, closes
+	crowded = max(fields, cookies, bytes.Count(h.RequestURI(), []byte{'&'})) > MaxParts
+	return ambiguous, closes, crowded
 }
+
+// MaxParts is the largest number of header fields, of cookies and of query parameters of a request.
+const MaxParts = 128
+
+var errCrowded = apierr.Invalid("", "too_many", fmt.Sprintf(
+	"The request must have at most %d header fields, cookies and query parameters each", MaxParts))
 
 // lists reports whether a list has an item, whatever its case.
 func lists(value []byte, item string) bool {

@@ -4,37 +4,132 @@ import (
 	"bytes"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"github.com/millrace/millrace/internal/platform/admission"
 )
 
-// ClaimFor begins a claim on the host's memory for bodies, for a large response or what it takes to
-// make one: in the name of an owner, who belongs to a group. It holds nothing yet.
-func ClaimFor(c *fiber.Ctx, owner, group string) *admission.Claim {
-	claim := new(admission.Claim)
+// WholeBytes is the size up to which a response claims no memory: the system's buffer of a connection
+// holds as much.
+const WholeBytes = 64 << 10
+
+// Bill has the memory of the response claimed in the name of an owner, who belongs to a group, from now
+// on. Before, it is claimed in the name of the caller's address.
+func Bill(c *fiber.Ctx, owner, group string) {
 	if r := requestOf(c.Context()); r != nil {
-		*claim = r.kit.cfg.Admission.Open(admission.Response, owner, group)
+		r.owner, r.group = owner, group
 	}
-	return claim
 }
 
-// SendHeld answers with a body whose memory is claimed, and releases the claim once the client
-// has all of it, or is gone. Neither may be used afterwards.
-func SendHeld(c *fiber.Ctx, body []byte, claim *admission.Claim) {
-	held := &heldBody{claim: claim}
-	held.Reset(body)
-	c.Context().Response.SetBodyStream(held, len(body))
+// OpenClaim begins a claim on the memory for responses, in the same name. The handler releases it.
+func OpenClaim(c *fiber.Ctx) *admission.Claim {
+	return requestOf(c.Context()).openResponse(c.Context())
 }
 
-// heldBody is what fasthttp reads such a response from; it closes it in any case.
+// Memory returns the claim on what the response is made of. It is held until the client has the
+// response, or is gone, and then released; it must not be released by the handler.
+func Memory(c *fiber.Ctx) *admission.Claim {
+	return requestOf(c.Context()).memory(c.Context())
+}
+
+// WhenSent has f called once the client has the response, or is gone. A small response counts as sent
+// when the handler returns.
+func WhenSent(c *fiber.Ctx, f func()) {
+	r := requestOf(c.Context())
+	r.held.after = append(r.held.after, f)
+}
+
+// Committed says that the request has changed something: its response is sent even if there is no
+// memory for it, because a rejection would be wrong.
+func Committed(c *fiber.Ctx) { requestOf(c.Context()).committed = true }
+
+// SendShared answers with a body that is the same for all callers and in memory anyway, so that it
+// claims none. The body must not change afterwards.
+func SendShared(c *fiber.Ctx, body []byte) {
+	if r := requestOf(c.Context()); r != nil {
+		r.shared = true
+	}
+	c.Context().Response.SetBodyRaw(body)
+}
+
+// Inside reports whether the request is one of Inner, whose response is always whole.
+func Inside(c *fiber.Ctx) bool { return requestOf(c.Context()).inside }
+
+// held is what a response holds until its client has it.
+type held struct {
+	claim *admission.Claim // nil for none
+	after []func()
+}
+
+// release gives everything back.
+func (h *held) release() {
+	if h.claim != nil {
+		h.claim.Release(true)
+	}
+	for _, f := range h.after {
+		f()
+	}
+	*h = held{}
+}
+
+func (r *request) memory(rc *fasthttp.RequestCtx) *admission.Claim {
+	if r.held.claim == nil {
+		r.held.claim = r.openResponse(rc)
+	}
+	return r.held.claim
+}
+
+func (r *request) openResponse(rc *fasthttp.RequestCtx) *admission.Claim {
+	owner := r.owner
+	if owner == "" {
+		owner = r.site(rc)
+	}
+	claim := r.kit.cfg.Admission.Open(admission.Response, owner, r.group)
+	return &claim
+}
+
+// hold claims the memory of a large response until its client has it. If there is none, the request
+// is rejected instead. A stream holds its own.
+func (r *request) hold(rc *fasthttp.RequestCtx) {
+	response := &rc.Response
+	if response.IsBodyStream() || rc.IsHead() {
+		return
+	}
+	body := response.Body()
+	if len(body) <= WholeBytes {
+		return
+	}
+	if !r.shared {
+		claim, size := r.memory(rc), int64(cap(body))
+		if more := size - claim.Bytes(); r.committed {
+			claim.Charge(more)
+		} else if err := claim.Await(r.ctx, more); err != nil {
+			r.kit.fail(rc, err)
+			return
+		}
+		claim.Keep(size)
+	}
+	sent := &heldBody{held: r.held}
+	sent.conn, _ = rc.Conn().(*guardedConn)
+	r.held = held{}
+	response.SwapBody(nil) // or the buffer would be another response's
+	sent.Reset(body)
+	sent.conn.paces(eachWrite)
+	response.SetBodyStream(sent, len(body))
+}
+
+// heldBody is what fasthttp reads a large response from; it closes it in any case.
 type heldBody struct {
 	bytes.Reader
-	claim *admission.Claim
+	held
+
+	conn *guardedConn
 }
 
 // Close implements io.Closer.
 func (b *heldBody) Close() error {
 	b.Reset(nil)
-	b.claim.Release(true)
+	b.conn.paces(wholeResponse)
+	b.release()
 	return nil
 }

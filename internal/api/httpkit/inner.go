@@ -57,7 +57,7 @@ func (i *Inner) Do(ctx context.Context, method, uri string, body []byte) (status
 	rc.Init(&request, net.TCPAddrFromAddrPort(netip.AddrPortFrom(i.addr, 0)), nil)
 	r := i.kit.begin(&rc, time.Now())
 	defer i.kit.end(r)
-	r.addr, r.consumed = i.addr, true
+	r.addr, r.consumed, r.inside = i.addr, true, true
 	r.raw.grow(len(body))
 	r.raw.b = append(r.raw.b[:0], body...)
 	inner := r.ctx

@@ -115,6 +115,7 @@ const (
 	inFlight                     // requests
 	slowHeader
 	slowBody
+	slowReader // of a large response
 	longHeader
 	madeRoom   // for a connection of another address
 	rejections // how many
@@ -123,7 +124,7 @@ const (
 // String returns the rejection as it stands in metrics.
 func (r rejection) String() string {
 	return [rejections]string{
-		"connections", "address", "in_flight", "slow_header", "slow_body", "long_header", "made_room",
+		"connections", "address", "in_flight", "slow_header", "slow_body", "slow_reader", "long_header", "made_room",
 	}[r]
 }
 
@@ -135,7 +136,7 @@ func (m *metrics) conns(f promauto.Factory, k *kit) {
 		Name: "millrace_http_turned_away_total",
 		Help: "Connections closed and requests rejected before any work. reason is connections or address (too many open " +
 			"connections, in total or of one address), in_flight (more requests than max_in_flight), slow_header, slow_body, " +
-			"long_header, or made_room (a waiting connection closed in favor of another address).",
+			"slow_reader (a large response read at less than 1 KiB/s), long_header, or made_room (a waiting connection closed in favor of another address).",
 	}, []string{"reason"})
 	for r := range rejections {
 		m.rejected[r] = rejected.WithLabelValues(r.String())

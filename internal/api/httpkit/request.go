@@ -40,6 +40,12 @@ type request struct {
 	claims   bool
 	entered  bool // it is counted among those in flight
 	roomless bool // it was rejected for want of room
+
+	owner, group string // of the response's memory; empty for the caller's address
+	held         held
+	committed    bool // see Committed
+	shared       bool // see SendShared
+	inside       bool // see Inside
 }
 
 type requestKey struct{}
@@ -55,7 +61,8 @@ func requestOf(rc *fasthttp.RequestCtx) *request {
 func (k *kit) begin(rc *fasthttp.RequestCtx, start time.Time) *request {
 	r := requests.Get().(*request) // the pool holds nothing else
 	r.kit, r.start, r.route, r.addr, r.limit = k, start, nil, netip.Addr{}, k.cfg.BodyLimit
-	r.consumed, r.roomless = false, false
+	r.consumed, r.roomless, r.committed, r.shared, r.inside = false, false, false, false, false
+	r.owner, r.group = "", ""
 	r.ctx = newRequestContext(r.start.Add(k.cfg.Deadline), rc.Request.Header.Peek(HeaderRequestID))
 	rc.SetUserValue(requestKey{}, r)
 	return r
@@ -91,6 +98,7 @@ func (k *kit) end(r *request) {
 	r.ctx = nil
 	r.raw.release()
 	r.inflated.release()
+	r.held.release()
 	if r.claims {
 		r.claimed.Release(true)
 		r.claimed, r.claims = admission.Claim{}, false

@@ -48,6 +48,9 @@ type Stream struct {
 	Done func()
 }
 
+// encoderBytes is the memory of the largest encoder of a stream.
+const encoderBytes = 3 << 20
+
 // streamBytes is the buffer between what writes a response and the connection.
 const streamBytes = 32 << 10
 
@@ -55,7 +58,10 @@ var (
 	// errCut ends a stream whose host stops.
 	errCut = errors.New("the host stops")
 	// errGone ends a stream whose client is gone.
-	errGone = errors.New("the client disconnected")
+	errGone   = errors.New("the client disconnected")
+	errInside = &apierr.Error{
+		Code: apierr.PayloadTooLarge, Message: "The response exceeds the size limit; use a lower limit",
+	}
 	errHTTP = &apierr.Error{Code: apierr.Validation, Message: "This response is streamed, which requires HTTP/1.1"}
 )
 
@@ -67,24 +73,30 @@ var (
 func SendStream(c *fiber.Ctx, s *Stream) error {
 	rc := c.Context()
 	r := requestOf(rc)
-	http11 := r != nil && rc.Request.Header.IsHTTP11()
+	http11 := r != nil && !r.inside && rc.Request.Header.IsHTTP11()
 	if !http11 || rc.IsHead() {
 		if s.Done != nil {
 			s.Done()
 		}
-		if !http11 {
+		switch {
+		case r != nil && r.inside:
+			return errInside
+		case !http11:
 			return errHTTP
 		}
 		rc.Response.Header.SetContentType(s.ContentType)
 		return nil // a stream that is not sent ends in bytes that belong to nothing
 	}
-	b := newStreamBody(r, s, rc)
-	b.route = c.Route().Path
 	var enc *outgoing
 	if s.Compress && !s.Live {
 		rc.Response.Header.Add(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
 		enc = acceptedEncoding(rc.Request.Header.Peek(fiber.HeaderAcceptEncoding))
+		if enc != nil && r.memory(rc).Take(encoderBytes) != nil {
+			enc = nil // there is memory for the response, but not for a shorter one
+		}
 	}
+	b := newStreamBody(r, s, rc)
+	b.route = c.Route().Path
 	go b.produce(enc)
 	select {
 	case <-b.begun:
@@ -106,8 +118,9 @@ func SendStream(c *fiber.Ctx, s *Stream) error {
 	}
 	rc.Response.SetBodyStream(b, -1)
 	rc.Response.ImmediateHeaderFlush = true
-	b.conn.streams(true)
+	b.conn.paces(eachWrite)
 	if s.Live {
+		b.conn.paces(live)
 		b.conn.lives(true)
 		b.stop = b.conn.attend(func() { b.cancel(errGone) })
 	}
@@ -129,8 +142,9 @@ type streamBody struct {
 	asks   context.Context //nolint:containedctx // what Write is given
 	cancel context.CancelCauseFunc
 	leave  context.CancelFunc // ends what Write is given; nil but for a live one
-	stop   func()             // ends the look-out for a client that leaves; nil for none
-	spare  func() bool        // has the end of ctx leave the connection alone; false when it is too late
+	held   held
+	stop   func()      // ends the look-out for a client that leaves; nil for none
+	spare  func() bool // has the end of ctx leave the connection alone; false when it is too late
 	in     *io.PipeWriter
 	out    *io.PipeReader
 
@@ -143,6 +157,7 @@ type streamBody struct {
 func newStreamBody(r *request, s *Stream, rc *fasthttp.RequestCtx) *streamBody {
 	b := &streamBody{stream: s, kit: r.kit, rc: rc, begun: make(chan struct{}), ended: make(chan struct{})}
 	b.conn, _ = rc.Conn().(*guardedConn)
+	b.held, r.held = r.held, held{}
 	b.out, b.in = io.Pipe()
 	deadline := r.ctx.deadline
 	if s.Deadline > 0 {
@@ -248,7 +263,8 @@ func (b *streamBody) Close() error {
 	b.cancel(errGone)
 	b.out.Close() //nolint:errcheck // never fails
 	<-b.ended
-	b.conn.streams(false)
+	b.held.release()
+	b.conn.paces(wholeResponse)
 	b.conn.lives(false)
 	if b.stop != nil {
 		b.stop()

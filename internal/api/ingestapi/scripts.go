@@ -97,7 +97,7 @@ func (h *handlers) script(c *fiber.Ctx) error {
 	if coding != "" {
 		header.Set(fiber.HeaderContentEncoding, coding)
 	}
-	c.Context().Response.SetBodyRaw(body)
+	httpkit.SendShared(c, body)
 	return nil
 }
 

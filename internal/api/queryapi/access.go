@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/org"
@@ -44,6 +45,12 @@ type standing struct {
 	// absent is why nothing can be said of the subject, which a caller learns once what
 	// it asks for makes sense; nil where there is one.
 	absent error
+}
+
+// bill has the memory of the response claimed in the caller's name, and in that of the subject's
+// organization.
+func (s *standing) bill(c *fiber.Ctx, caller *request) {
+	httpkit.Bill(c, cmp.Or(caller.Principal.KeyID, caller.Principal.UserID), cmp.Or(s.subject.Organization, s.subject.ID))
 }
 
 // readers are the scopes of which a caller holds one at least: those of query types, and

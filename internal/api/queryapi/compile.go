@@ -54,6 +54,10 @@ func (h *handlers) compile(c *fiber.Ctx, caller *request) error {
 	if err != nil {
 		return uncompiled(err)
 	}
+	may.bill(c, caller)
+	if err := httpkit.Memory(c).Await(c.UserContext(), analytics.PlanBytes(requests)); err != nil {
+		return err
+	}
 	plans, err := analytics.Compile(requests, false, h.environment(c, may))
 	if err != nil {
 		return uncompiled(given.ofQuery(err))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/platform/admission"
 )
 
 // environment is what a caller's requests are read against. Where it cannot be told
@@ -37,13 +38,20 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 	if err != nil {
 		return err
 	}
+	may.bill(c, caller)
+	claim := httpkit.OpenClaim(c)
+	a := &response{
+		batch: batch, format: formatOf(listOf(c, fiber.HeaderAccept)), requestID: httpkit.RequestID(c), claim: claim,
+	}
+	defer a.close()
+	if err := claim.Await(c.UserContext(), analytics.PlanBytes(requests)); err != nil {
+		return err
+	}
 	plans, err := analytics.Compile(requests, batch, h.environment(c, may))
 	if err != nil {
 		return err
 	}
-	a := &response{
-		plans: plans, batch: batch, format: formatOf(listOf(c, fiber.HeaderAccept)), requestID: httpkit.RequestID(c),
-	}
+	a.plans = plans
 	if err := a.check(); err != nil {
 		return err
 	}
@@ -52,7 +60,7 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 	}
 	wants := freshnessOf(c)
 	a.execution = h.executor.Prepare(c.UserContext(), plans, wants)
-	defer a.close()
+	a.execution.Bill(claim)
 	c.Vary(fiber.HeaderAccept)
 	c.Set(fiber.HeaderCacheControl, "private, no-cache")
 	if tag, ok := a.execution.Tag(); ok {
@@ -67,7 +75,7 @@ func (h *handlers) query(c *fiber.Ctx, caller *request) error {
 	if err := a.execution.Begin(c.UserContext()); err != nil {
 		return err
 	}
-	return a.send(c, caller)
+	return a.send(c)
 }
 
 // rejections says which parameters the caller may not ask for, in a word.
@@ -81,8 +89,8 @@ func rejections(plans []analytics.Plan) string {
 	return string(word)
 }
 
-// wholeBytes is the size up to which a response is written as a whole.
-const wholeBytes = 64 << 10
+// insideBytes is the largest response to a request of the host to itself, which is always whole.
+const insideBytes = 4 << 20
 
 // response is a response on its way: steps that write one piece after the other, each of
 // which may wait for its result. So nothing is held but the piece that is written,
@@ -92,30 +100,41 @@ type response struct {
 	batch     bool
 	format    format
 	requestID string
-	etag      string // empty for none
-	execution *analytics.Execution
+	etag      string               // empty for none
+	execution *analytics.Execution // nil at first
+	claim     *admission.Claim     // for plans and results
 
 	steps []step
-	held  bool // by a stream, which closes it
+	held  bool // by a stream, which ends it
 }
 
-// step appends a piece of the response.
-type step func(ctx context.Context, dst []byte) ([]byte, error)
+// step appends a piece of the response, and reports whether it has more pieces.
+type step func(ctx context.Context, dst []byte) (_ []byte, more bool, err error)
 
-// close ends what is still computed, unless a stream goes on with it.
+// close ends the response, unless a stream goes on with it.
 func (a *response) close() {
 	if !a.held {
-		a.execution.Close()
+		a.end()
 	}
 }
 
+// end ends what is still computed, and releases its memory.
+func (a *response) end() {
+	if a.execution != nil {
+		a.execution.Close()
+	}
+	a.claim.Release(true)
+}
+
 // send answers: as a whole what is small, and the rest while it is made.
-func (a *response) send(c *fiber.Ctx, caller *request) error {
+func (a *response) send(c *fiber.Ctx) error {
 	a.steps = a.layout()
-	ctx := c.UserContext()
-	whole := !c.Context().Request.Header.IsHTTP11()
+	ctx, most := c.UserContext(), httpkit.WholeBytes
+	if httpkit.Inside(c) {
+		most = insideBytes
+	}
 	var body []byte
-	for len(a.steps) > 0 && (whole || len(body) < wholeBytes) {
+	for len(a.steps) > 0 && len(body) < most {
 		var err error
 		if body, err = a.next(ctx, body); err != nil {
 			return err
@@ -125,18 +144,14 @@ func (a *response) send(c *fiber.Ctx, caller *request) error {
 		c.Set(fiber.HeaderETag, a.etag)
 	}
 	contentType := formats[a.format].contentType
-	if len(a.steps) == 0 && (whole || len(body) < wholeBytes) {
+	if len(a.steps) == 0 && len(body) < most {
 		return httpkit.Send(c, contentType, body)
 	}
 	a.held = true
-	release := caller.hold(ctx)
 	return httpkit.SendStream(c, &httpkit.Stream{
 		ContentType: contentType, Compress: true,
 		Write: func(ctx context.Context, w io.Writer) error { return a.write(ctx, w, body) },
-		Done: func() {
-			a.execution.Close()
-			release()
-		},
+		Done:  a.end,
 	})
 }
 
@@ -160,9 +175,11 @@ func (a *response) write(ctx context.Context, w io.Writer, body []byte) error {
 }
 
 func (a *response) next(ctx context.Context, body []byte) ([]byte, error) {
-	s := a.steps[0]
-	a.steps = a.steps[1:]
-	return s(ctx, body)
+	body, more, err := a.steps[0](ctx, body)
+	if !more {
+		a.steps = a.steps[1:]
+	}
+	return body, err
 }
 
 // layout returns the steps of the response's format.

@@ -5,11 +5,11 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/tenant/auth"
-	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
 
 // request is one whose caller is known and counted.
@@ -20,8 +20,6 @@ type request struct {
 	// elsewhere is why the caller's session does not count: a page of another site
 	// sent it. The caller is nobody then.
 	elsewhere error
-	lease     ratelimit.Lease
-	held      bool // by what outlives the handler
 }
 
 // anonymous reports whether nobody is known to call.
@@ -33,14 +31,6 @@ func (r *request) unauthorized() error {
 		return r.elsewhere
 	}
 	return apierr.New(apierr.AuthRequired)
-}
-
-// hold keeps the caller's place among those who are served beyond the handler, until
-// the function that it returns is called.
-func (r *request) hold(ctx context.Context) (release func()) {
-	r.held = true
-	ctx = context.WithoutCancel(ctx)
-	return func() { r.lease.Release(ctx) }
 }
 
 // identify finds out who calls. On a route that nobody in particular may call too, a
@@ -70,7 +60,7 @@ func (h *handlers) serve(r *Route, c *fiber.Ctx) error {
 	var body []byte
 	if r.Method == fiber.MethodPost {
 		var err error
-		if body, err = httpkit.Body(c); err != nil {
+		if body, err = httpkit.JSON(c, httpkit.Limits{Values: analytics.MaxValues}); err != nil {
 			return err
 		}
 	}
@@ -79,14 +69,12 @@ func (h *handlers) serve(r *Route, c *fiber.Ctx) error {
 		return err
 	}
 	caller.body = body
-	if caller.lease, err = h.identifier.Admit(c, caller.Caller, r.Limit); err != nil {
+	lease, err := h.identifier.Admit(c, caller.Caller, r.Limit)
+	if err != nil {
 		return err
 	}
-	defer func() {
-		if !caller.held {
-			caller.lease.Release(c.UserContext())
-		}
-	}()
+	ctx := context.WithoutCancel(c.UserContext())
+	httpkit.WhenSent(c, func() { lease.Release(ctx) })
 	if r.Open {
 		return r.handle(h, c, caller)
 	}

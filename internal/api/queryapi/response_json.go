@@ -28,7 +28,7 @@ func (a *response) json() []step {
 
 // text is a step that waits for nothing.
 func text(b []byte) step {
-	return func(_ context.Context, dst []byte) ([]byte, error) { return append(dst, b...), nil }
+	return func(_ context.Context, dst []byte) ([]byte, bool, error) { return append(dst, b...), false, nil }
 }
 
 // planJSON lays out the members of one query's response: those parameters that failed
@@ -46,25 +46,32 @@ func (a *response) planJSON(plan int) []step {
 	}
 	steps := []step{text(append(wire.AppendHTMLSafe([]byte(`"queryId":`), p.QueryID), `,"data":[`...))}
 	for i := range p.Outputs {
-		steps = append(steps, func(ctx context.Context, dst []byte) ([]byte, error) {
+		next := 0
+		steps = append(steps, func(ctx context.Context, dst []byte) (_ []byte, more bool, _ error) {
 			r := a.execution.Wait(ctx, plan, i)
 			if r.Table == nil {
 				failed = append(failed, r)
-				return dst, nil
+				return dst, false, nil
 			}
-			rows[i] = r.Table.Rows
-			dst = wire.AppendHTMLSafe(append(comma(dst), `{"parameter":`...), r.Output.Label)
-			return append(r.Table.AppendRows(append(dst, `,"success":true,"data":`...), r.Output.Columns), '}'), nil
+			if next == 0 {
+				rows[i] = r.Table.Rows
+				dst = wire.AppendHTMLSafe(append(comma(dst), `{"parameter":`...), r.Output.Label)
+				dst = append(dst, `,"success":true,"data":`...)
+			}
+			if dst, next = r.Table.AppendRows(dst, r.Output.Columns, next); next < r.Table.Rows {
+				return dst, true, nil
+			}
+			return append(dst, '}'), false, nil
 		})
 	}
-	return append(steps, func(_ context.Context, dst []byte) ([]byte, error) {
+	return append(steps, func(_ context.Context, dst []byte) ([]byte, bool, error) {
 		for i := range failed {
 			f := failed[i].Failure()
 			dst = wire.AppendHTMLSafe(append(comma(dst), `{"parameter":`...), failed[i].Output.Label)
 			dst = wire.AppendHTMLSafe(append(dst, `,"success":false,"error":`...), f.Text)
 			dst = append(wire.AppendHTMLSafe(append(dst, `,"code":`...), f.Code), `,"data":[]}`...)
 		}
-		return appendMeta(append(dst, `],"meta":`...), p, rows), nil
+		return appendMeta(append(dst, `],"meta":`...), p, rows), false, nil
 	})
 }
 

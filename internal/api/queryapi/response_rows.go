@@ -26,12 +26,14 @@ func (a *response) check() error {
 // csv lays out a header and the rows of the only parameter. CSV has no place for a
 // failure, so it is the whole response's.
 func (a *response) csv() []step {
-	return []step{func(ctx context.Context, dst []byte) ([]byte, error) {
+	next := 0
+	return []step{func(ctx context.Context, dst []byte) (_ []byte, more bool, _ error) {
 		r := a.execution.Wait(ctx, 0, 0)
 		if r.Err != nil {
-			return dst, whole(r.Err)
+			return dst, false, whole(r.Err)
 		}
-		return r.Table.AppendCSV(dst, r.Output.Columns), nil
+		dst, next = r.Table.AppendCSV(dst, r.Output.Columns, next)
+		return dst, next < r.Table.Rows, nil
 	}}
 }
 
@@ -68,22 +70,24 @@ func (a *response) lines() []step {
 			return wire.AppendHTMLSafe(append(dst, `"parameter":`...), label)
 		}
 		for i := range p.Outputs {
-			steps = append(steps, func(ctx context.Context, dst []byte) ([]byte, error) {
+			next := 0
+			steps = append(steps, func(ctx context.Context, dst []byte) (_ []byte, more bool, _ error) {
 				r := a.execution.Wait(ctx, plan, i)
 				if r.Table == nil {
 					failed = append(failed, r)
-					return dst, nil
+					return dst, false, nil
 				}
-				return r.Table.AppendLines(dst, r.Output.Columns, append(prefix(nil, r.Output.Label), ',')), nil
+				dst, next = r.Table.AppendLines(dst, r.Output.Columns, append(prefix(nil, r.Output.Label), ','), next)
+				return dst, next < r.Table.Rows, nil
 			})
 		}
-		steps = append(steps, func(_ context.Context, dst []byte) ([]byte, error) {
+		steps = append(steps, func(_ context.Context, dst []byte) ([]byte, bool, error) {
 			for i := range failed {
 				f := failed[i].Failure()
 				dst = wire.AppendHTMLSafe(append(prefix(dst, failed[i].Output.Label), `,"success":false,"error":`...), f.Text)
 				dst = append(wire.AppendHTMLSafe(append(dst, `,"code":`...), f.Code), "}\n"...)
 			}
-			return dst, nil
+			return dst, false, nil
 		})
 	}
 	return steps

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/analytics"
+	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/testkit"
 )
 
@@ -251,7 +252,7 @@ func TestALargeResponseIsStreamed(t *testing.T) {
 				elsewhen("country", 2) + `],"preset":"today"}`
 		}
 		resp, got := s.ask(t, body, "Accept", accept)
-		if resp.StatusCode != 200 || resp.Header.Get("Content-Length") != "" || len(got) < wholeBytes {
+		if resp.StatusCode != 200 || resp.Header.Get("Content-Length") != "" || len(got) < httpkit.WholeBytes {
 			t.Errorf("%s: %d, Content-Length %q, %d bytes", accept, resp.StatusCode, resp.Header.Get("Content-Length"), len(got))
 		}
 		if lines == 0 {
@@ -269,7 +270,7 @@ func TestALargeResponseIsStreamed(t *testing.T) {
 		}
 	}
 	if resp, got := s.ask(t, `{"parameters":["browser_name"],"preset":"today","limit":3}`); resp.Header.Get(
-		"ETag") == "" || len(got) < wholeBytes {
+		"ETag") == "" || len(got) < httpkit.WholeBytes {
 		t.Errorf("a streamed answer that is all there has no ETag")
 	}
 }

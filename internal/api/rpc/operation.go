@@ -86,6 +86,11 @@ func (o *Operation) Status() int {
 // changes reports whether a call changes something.
 func (o *Operation) changes() bool { return o.Audit != "" && o.streamed == nil }
 
+// long reports whether a response may have many records.
+func (o *Operation) long() bool {
+	return o.out != nil && reflect.PointerTo(o.out).Implements(reflect.TypeFor[page]())
+}
+
 // repeats reports whether the operation takes an Idempotency-Key: each does that changes
 // something in the name of somebody. Of nobody's calls it is not known which are the
 // same one's.

@@ -29,8 +29,9 @@ type Deps struct {
 
 // server serves one table.
 type server struct {
-	deps Deps
-	doc  *Document
+	deps  Deps
+	doc   *Document
+	turns turns
 }
 
 // endpoint is an operation where it is served.
@@ -39,17 +40,19 @@ type endpoint struct {
 	resource  *Resource
 	operation *Operation
 	path      string
+	values    int // JSON values of a body, at most
 }
 
 // Mount serves every operation of a table, as the document describes it, on the
 // app.
 func Mount(app *fiber.App, doc *Document, resources []Resource, deps Deps) {
-	s := &server{deps: deps, doc: doc}
+	s := &server{deps: deps, doc: doc, turns: newTurns()}
 	adapter := humafiber.New(app, huma.Config{OpenAPI: doc.api}).Adapter()
 	for i := range resources {
 		for j := range resources[i].Operations {
 			e := &endpoint{server: s, resource: &resources[i], operation: &resources[i].Operations[j]}
 			e.path = Path(e.resource.Name, e.operation.Name)
+			e.values = doc.Values(e.path)
 			adapter.Handle(doc.api.Paths[e.path].Post, func(hc huma.Context) {
 				c := humafiber.Unwrap(hc)
 				httpkit.Enter(c)
@@ -67,7 +70,7 @@ func Mount(app *fiber.App, doc *Document, resources []Resource, deps Deps) {
 // input, do it, answer. The body comes first: it may take a minute to arrive, and who was
 // signed out meanwhile calls no more.
 func (e *endpoint) serve(c *fiber.Ctx) error {
-	body, err := httpkit.Body(c)
+	body, err := httpkit.JSON(c, httpkit.Limits{Values: e.values})
 	if err != nil {
 		return err
 	}
@@ -80,12 +83,7 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 		return err
 	}
 	ctx := context.WithoutCancel(c.UserContext())
-	ended := func() { lease.Release(ctx) }
-	defer func() {
-		if ended != nil {
-			ended()
-		}
-	}()
+	httpkit.WhenSent(c, func() { lease.Release(ctx) })
 	if err := e.known(c, caller); err != nil {
 		return err
 	}
@@ -97,6 +95,8 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	who := cmp.Or(call.Principal.KeyID, call.Principal.UserID)
+	httpkit.Bill(c, who, call.OrganizationID())
 	input, err := check(e.doc.inputs[e.path], object, e.operation.Unstored)
 	if err != nil {
 		return err
@@ -109,14 +109,19 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 			return e.once(c, call, key, input)
 		}
 	}
+	if e.operation.long() {
+		leave, err := e.turns.enter(c.UserContext(), cmp.Or(call.OrganizationID(), who))
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
 	out, err := e.operation.run(c.UserContext(), call, input)
 	if err != nil {
 		return e.seen(err)
 	}
 	if stream, ok := out.(*Stream); ok {
-		whenDone := ended
-		ended = nil // the call goes on
-		return e.send(c, stream, whenDone)
+		return e.send(c, stream)
 	}
 	return e.respond(c, call, out)
 }
@@ -270,6 +275,9 @@ func (e *endpoint) respond(c *fiber.Ctx, call *Call, out any) error {
 	}
 	if call.device != nil {
 		e.deps.Identifier.Site.SetDevice(c, call.device.token, call.device.lifetime)
+	}
+	if e.operation.changes() {
+		httpkit.Committed(c)
 	}
 	c.Status(e.operation.Status())
 	c.Set(fiber.HeaderCacheControl, "no-store")

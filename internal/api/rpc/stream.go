@@ -53,15 +53,8 @@ func OpStream[In any](
 	}
 }
 
-// send answers with a stream, and calls done once nothing of it runs any more.
-func (e *endpoint) send(c *fiber.Ctx, s *Stream, done func()) error {
-	before := s.Done
-	s.Done = func() {
-		defer done()
-		if before != nil {
-			before()
-		}
-	}
+// send answers with a stream.
+func (e *endpoint) send(c *fiber.Ctx, s *Stream) error {
 	write := s.Write
 	s.Write = func(ctx context.Context, w io.Writer) error {
 		if err := write(ctx, w); err != nil {

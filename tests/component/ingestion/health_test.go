@@ -186,7 +186,8 @@ func health(t *testing.T, engine *analytics.Engine, env analytics.Environment) (
 	if r.Err != nil {
 		t.Fatalf("%v\n%s", r.Err, r.Statement.SQL)
 	}
-	if err := json.Unmarshal(r.Table.AppendRows(nil, r.Output.Columns), &rows); err != nil {
+	text, _ := r.Table.AppendRows(nil, r.Output.Columns, 0)
+	if err := json.Unmarshal(text, &rows); err != nil {
 		t.Fatal(err)
 	}
 	return rows

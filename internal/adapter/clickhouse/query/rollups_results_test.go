@@ -33,7 +33,11 @@ func asked(
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", body, err, s.SQL)
 	}
-	return string(table.AppendRows(nil, s.Columns)), s.Source
+	text, next := table.AppendRows(nil, s.Columns, 0)
+	for next < table.Rows {
+		text, next = table.AppendRows(text, s.Columns, next)
+	}
+	return string(text), s.Source
 }
 
 // What a view stores of a day and what the planner counts of its events instead are

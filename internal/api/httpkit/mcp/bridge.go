@@ -36,9 +36,7 @@ const (
 type exchange struct {
 	// check is called every recheck while a stream is open. It ends the stream with false. May be nil.
 	check func(ctx context.Context) bool
-	// done is called once nothing of the response runs any more.
-	done func()
-	log  *slog.Logger
+	log   *slog.Logger
 
 	reply  *reply
 	cancel context.CancelFunc // ends the request's context
@@ -77,7 +75,6 @@ func (x *exchange) serve(c *fiber.Ctx, handler http.Handler, r *request, body []
 	}
 	stop()
 	cancel()
-	x.done()
 	return x.reply.send(c, m)
 }
 
@@ -107,7 +104,6 @@ func (x *exchange) stream(c *fiber.Ctx) error {
 		Write: x.relay, Done: func() { // also of a stream that is not sent
 			x.cancel()
 			<-x.reply.ended
-			x.done()
 		},
 	})
 }

@@ -58,7 +58,7 @@ func serveFixture(t *testing.T, stateless bool) string {
 		if !stateless || bytes.Contains(c.Body(), []byte(toolProgress)) {
 			h = streams
 		}
-		x := &exchange{done: func() {}, log: slog.New(slog.DiscardHandler)}
+		x := &exchange{log: slog.New(slog.DiscardHandler)}
 		err := x.serve(c, h, &request{}, c.Body(), &m)
 		c.Set(headerSession, x.reply.header.Get(headerSession))
 		return err

@@ -23,6 +23,7 @@ import (
 // Limits of an endpoint.
 const (
 	MaxBody       = 1 << 20 // bytes of a message
+	MaxValues     = 20_000  // JSON values of a message
 	MaxInFlight   = 20      // calls of one key at the same time
 	MaxStreams    = 1000    // open streams of the process
 	MaxKeyStreams = 5       // open streams of one key
@@ -129,7 +130,7 @@ func requestOf(ctx context.Context) *request {
 // serve answers a message. Checks are made in the order of httpkit.Checks.
 func (e *Endpoint) serve(c *fiber.Ctx) error {
 	e.expose(c)
-	body, err := httpkit.BodyUpTo(c, MaxBody)
+	body, err := httpkit.JSON(c, httpkit.Limits{Bytes: MaxBody, Values: MaxValues})
 	if err != nil {
 		return err
 	}
@@ -160,29 +161,22 @@ func (e *Endpoint) serve(c *fiber.Ctx) error {
 	if m.Method == methodListen {
 		return e.listen(c, r, body, &m)
 	}
-	leave, err := enter(c, p, e.calls, copies*int64(len(body)))
-	if err != nil {
+	if err := enter(c, p, e.calls, copies*int64(len(body))); err != nil {
 		return err
 	}
 	r.server = e.server
-	return (&exchange{done: leave, log: e.deps.Log}).serve(c, e.handler, r, body, &m)
+	return (&exchange{log: e.deps.Log}).serve(c, e.handler, r, body, &m)
 }
 
-// enter acquires a place and memory of the host, until leave is called.
-func enter(c *fiber.Ctx, p auth.Principal, among *places, memory int64) (leave func(), err error) {
-	release, err := among.enter(p.KeyID)
+// enter acquires a place and memory of the host until the client has the response.
+func enter(c *fiber.Ctx, p auth.Principal, among *places, memory int64) error {
+	leave, err := among.enter(p.KeyID)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	claim := httpkit.ClaimFor(c, p.KeyID, p.OrganizationID)
-	if err := claim.Await(c.UserContext(), memory); err != nil {
-		release()
-		return nil, err
-	}
-	return func() {
-		claim.Release(true)
-		release()
-	}, nil
+	httpkit.WhenSent(c, leave)
+	httpkit.Bill(c, p.KeyID, p.OrganizationID)
+	return httpkit.Memory(c).Await(c.UserContext(), memory)
 }
 
 // identify returns the caller: the owner of an API key. A cookie or a client id is no credential

@@ -14,8 +14,7 @@ import (
 // listen opens a stream that reports changes of the caller's tools. It has a server of its own: the
 // SDK notifies all clients of a server.
 func (e *Endpoint) listen(c *fiber.Ctx, r *request, body []byte, m *message) error {
-	leave, err := enter(c, r.Principal, e.streams, e.cfg.StreamMemory)
-	if err != nil {
+	if err := enter(c, r.Principal, e.streams, e.cfg.StreamMemory); err != nil {
 		return err
 	}
 	shown := e.toolsOf(r.Principal)
@@ -32,5 +31,5 @@ func (e *Endpoint) listen(c *fiber.Ctx, r *request, body []byte, m *message) err
 		}
 		return true
 	}
-	return (&exchange{check: check, done: leave, log: e.deps.Log}).serve(c, e.handler, r, body, m)
+	return (&exchange{check: check, log: e.deps.Log}).serve(c, e.handler, r, body, m)
 }

@@ -210,7 +210,7 @@ func TestExchange_LosesNoEvent(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		x := &exchange{done: func() {}, log: slog.New(slog.DiscardHandler)}
+		x := &exchange{log: slog.New(slog.DiscardHandler)}
 		return x.serve(c, handler, &request{}, body, &message{})
 	})
 	url, _ := serve(t, app)
@@ -262,7 +262,7 @@ func exchangeWith(t *testing.T, handler http.Handler, text string) string {
 	app := httpkit.New(httpkit.Config{Host: httpkit.Query},
 		httpkit.Deps{Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry()})
 	httpkit.Handle(app, http.MethodPost, "/", func(c *fiber.Ctx) error {
-		return (&exchange{done: func() {}, log: slog.New(slog.DiscardHandler)}).
+		return (&exchange{log: slog.New(slog.DiscardHandler)}).
 			serve(c, handler, &request{}, nil, &message{})
 	})
 	url, _ := serve(t, app)
