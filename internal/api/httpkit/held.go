@@ -100,14 +100,14 @@ func (r *request) hold(rc *fasthttp.RequestCtx) {
 		return
 	}
 	if !r.shared {
-		claim, size := r.memory(rc), int64(cap(body))
-		if more := size - claim.Bytes(); r.committed {
+		claim := r.memory(rc)
+		if more := int64(len(body)) - claim.Bytes(); r.committed {
 			claim.Charge(more)
 		} else if err := claim.Await(r.ctx, more); err != nil {
 			r.kit.fail(rc, err)
 			return
 		}
-		claim.Keep(size)
+		claim.Keep(int64(cap(body)))
 	}
 	sent := &heldBody{held: r.held}
 	sent.conn, _ = rc.Conn().(*guardedConn)

@@ -10,7 +10,7 @@ func Default() Settings {
 		Data: Data{Dir: "./data"},
 		Query: Query{
 			Listen: "127.0.0.1:8080", Deadline: 30 * time.Second,
-			MaxInFlight: 4096, MaxBodyMemory: 64 << 20, MaxConns: 4096, MaxPerAddr: 1024, IdleTime: 100 * time.Second,
+			MaxInFlight: 4096, MaxBodyMemory: 256 << 20, MaxConns: 4096, MaxPerAddr: 1024, IdleTime: 100 * time.Second,
 			Slots: 16, WebsiteSlots: 8, Queue: 2048, WebsiteQueue: 256,
 			MaxTime: 25 * time.Second, MaxMemory: 4 << 30, MaxRows: 4_000_000_000, MaxResult: 32 << 20, CacheMemory: 128 << 20,
 			Export: Export{Max: 8, PerOrganization: 2, Deadline: 30 * time.Minute},

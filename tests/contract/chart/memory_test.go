@@ -71,9 +71,9 @@ func sinkTakes(v variables) float64 {
 
 // queryTakes is what a query host takes when as much as may be is asked of it at once, exports included.
 func queryTakes(v variables) float64 {
-	return 100*mib + 41e3*v.number("FLAGS_MAX_STREAMS", 10_000) + 20e3*v.number("QUERY_MAX_CONNECTIONS", 4096) +
+	return 500*mib + 41e3*v.number("FLAGS_MAX_STREAMS", 10_000) + 20e3*v.number("QUERY_MAX_CONNECTIONS", 4096) +
 		v.number("FLAGS_MEMORY", 256*mib) + v.number("QUERY_CACHE_MEMORY", 128*mib) +
-		v.number("QUERY_MAX_BODY_MEMORY", 64*mib) + v.number("LIMITS_MEMORY", 16*mib) +
+		v.number("QUERY_MAX_BODY_MEMORY", 256*mib) + v.number("LIMITS_MEMORY", 16*mib) +
 		64*mib*v.number("QUERY_EXPORT_MAX", 8) + v.number("QUERY_SLOTS", 16)*v.number("QUERY_MAX_RESULT", 32*mib)
 }
 
