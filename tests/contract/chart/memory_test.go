@@ -111,7 +111,7 @@ func TestEachDaemonIsGivenWhatItsSettingsTake(t *testing.T) {
 func TestTheEmbeddedClickHouseHasItsShareOfTheLimit(t *testing.T) {
 	t.Parallel()
 	for over, want := range map[string]string{
-		`{}`: "3382286745", // 90 % of half of 7Gi
+		`{}`: "3865470566", // 90 % of half of 8Gi
 		`{"standalone": {"resources": {"limits": {"memory": "16Gi"}}}}`:                            "11596411699",
 		`{"config": {"clickhouse": {"addr": ["ch:9000"]}}}`:                                        "6764573491",
 		`{"goMemoryPercent": 50, "standalone": {"resources": {"limits": {"memory": 4000000000}}}}`: "1000000000",
