@@ -121,13 +121,16 @@ func TestUploadsThatNeverEndLeaveTheOthersAnswered(t *testing.T) {
 }
 
 // newQueryTarget is newTarget of a query host.
-func (s *stage) newQueryTarget() *target {
+func (s *stage) newQueryTarget() *target { return s.newQueryTargetOf(0) }
+
+// newQueryTargetOf is newQueryTarget with a GOMEMLIMIT; 0 for none.
+func (s *stage) newQueryTargetOf(memoryLimit int64) *target {
 	s.t.Helper()
 	f := s.newFront(1)
 	e := &f.settings[0]
 	e.Admin.Listen, e.Log.Level, e.Query.Listen = testkit.FreeAddr(s.t), "warn", testkit.FreeAddr(s.t)
 	e.Store.URL = config.Secret(f.store)
-	c := s.spawn(order{Role: query.Component, Settings: *e, StoreURL: f.store})
+	c := s.spawn(order{Role: query.Component, Settings: *e, StoreURL: f.store, MemoryLimit: memoryLimit})
 	c.heard("ready")
 	return &target{front: f, child: c, at: e.Query.Listen, admin: e.Admin.Listen, bound: uploadsBound}
 }

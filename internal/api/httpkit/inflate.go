@@ -110,7 +110,12 @@ func (r *request) inflate(rc *fasthttp.RequestCtx, e *encoding, raw []byte) ([]b
 			}
 		}
 		r.inflated.grow(size)
+		before := len(r.inflated.b)
 		err := r.inflated.fill(z, size, size)
+		// At once, so that a few bytes that become much cost no more than they may.
+		if err := r.meter.add(r.inflated.b[before:]); err != nil {
+			return nil, err
+		}
 		switch {
 		case len(r.inflated.b) > limit:
 			return nil, apierr.New(apierr.PayloadTooLarge)

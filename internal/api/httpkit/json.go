@@ -1,7 +1,6 @@
 package httpkit
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/gofiber/fiber/v2"
@@ -27,68 +26,86 @@ type Limits struct {
 // addition to the errors of Body, a body with too many values is a PayloadTooLarge error, and one that
 // is nested deeper than MaxDepth a Validation error.
 func JSON(c *fiber.Ctx, limits Limits) ([]byte, error) {
-	if r := requestOf(c.Context()); r != nil && limits.Bytes > 0 {
+	r := requestOf(c.Context())
+	if limits.Bytes > 0 {
 		r.limit = limits.Bytes
 	}
+	r.meter = meter{most: limits.Values}
 	body, err := Body(c)
 	if err != nil {
 		return nil, err
 	}
-	values, depth := measure(body)
-	switch {
-	case values > limits.Values:
-		return nil, &apierr.Error{
-			Code:    apierr.PayloadTooLarge,
-			Message: fmt.Sprintf("The body has more than %d JSON values", limits.Values),
-		}
-	case depth > MaxDepth:
-		return nil, apierr.Invalid("", "too_deep", fmt.Sprintf("The body must be nested at most %d levels deep", MaxDepth))
+	if !r.meter.begun { // it was not compressed
+		err = r.meter.add(body)
 	}
-	return body, requestOf(c.Context()).claimMore(c.Context(), int64(values)*treeBytes)
+	if err == nil {
+		err = r.meter.check(1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return body, r.claimMore(c.Context(), int64(r.meter.values+1)*treeBytes)
 }
 
-// measure returns the number of values and the depth of a JSON text. In a text that is no JSON, it
-// counts what a parser would have built before it found out.
-func measure(text []byte) (values, depth int) {
-	level, last := 0, byte(0)
-	for i := 0; i < len(text); i++ {
-		b := text[i]
+// meter counts the values in a JSON text, which comes in parts. Of a text that is no JSON, it counts
+// what a parser would have built before it found out.
+type meter struct {
+	most            int // values; 0 counts nothing
+	values          int // besides the whole text
+	level           int
+	begun           bool
+	last            byte // other than white space
+	quoted, escaped bool
+}
+
+// add counts the values of a part. It returns an error for a value too many and a level too deep.
+func (m *meter) add(text []byte) error {
+	m.begun = true
+	if m.most == 0 {
+		return nil
+	}
+	for _, b := range text {
+		switch {
+		case m.escaped:
+			m.escaped = false
+			continue
+		case m.quoted:
+			m.quoted, m.escaped = b != '"', b == '\\'
+			continue
+		}
 		switch b {
 		case ' ', '\t', '\r', '\n':
 			continue
 		case '"':
-			i += stringEnd(text[i+1:])
+			m.quoted = true
 		case ',':
-			values++
+			m.values++
 		case '[', '{':
-			values++ // its first value
-			level++
-			depth = max(depth, level)
+			m.values++ // its first value
+			m.level++
 		case ']', '}':
-			level--
-			if last == '[' || last == '{' {
-				values--
+			m.level--
+			if m.last == '[' || m.last == '{' {
+				m.values--
 			}
 		}
-		last = b
+		m.last = b
+		if m.level > MaxDepth {
+			return apierr.Invalid("", "too_deep", fmt.Sprintf("The body must be nested at most %d levels deep", MaxDepth))
+		}
+		if err := m.check(0); err != nil { // the last value may be none, of an empty array
+			return err
+		}
 	}
-	return values + 1, depth
+	return nil
 }
 
-// stringEnd returns the number of bytes from the begin of a string's text to its closing quote, with it.
-func stringEnd(text []byte) int {
-	for i := 0; ; {
-		end := bytes.IndexByte(text[i:], '"')
-		if end < 0 {
-			return len(text)
-		}
-		i += end + 1
-		escapes := 0
-		for escapes < i-1 && text[i-2-escapes] == '\\' {
-			escapes++
-		}
-		if escapes%2 == 0 {
-			return i
+// check rejects too many values, which are so many more than were counted.
+func (m *meter) check(more int) error {
+	if m.most > 0 && m.values+more > m.most {
+		return &apierr.Error{
+			Code: apierr.PayloadTooLarge, Message: fmt.Sprintf("The body must have at most %d JSON values", m.most),
 		}
 	}
+	return nil
 }

@@ -34,6 +34,7 @@ type request struct {
 	addr     netip.Addr // of the caller, once somebody asked
 	limit    int        // of the body, in bytes
 	consumed bool       // the body's end was read, or the connection will be closed
+	meter    meter // of JSON
 	raw      buffer
 	inflated buffer
 	claimed  admission.Claim // for both; opened when claims
@@ -61,6 +62,7 @@ func requestOf(rc *fasthttp.RequestCtx) *request {
 func (k *kit) begin(rc *fasthttp.RequestCtx, start time.Time) *request {
 	r := requests.Get().(*request) // the pool holds nothing else
 	r.kit, r.start, r.route, r.addr, r.limit = k, start, nil, netip.Addr{}, k.cfg.BodyLimit
+	r.meter = meter{}
 	r.consumed, r.roomless, r.committed, r.shared, r.inside = false, false, false, false, false
 	r.owner, r.group = "", ""
 	r.ctx = newRequestContext(r.start.Add(k.cfg.Deadline), rc.Request.Header.Peek(HeaderRequestID))

@@ -113,7 +113,7 @@ func TestTheEmbeddedClickHouseHasItsShareOfTheLimit(t *testing.T) {
 	for over, want := range map[string]string{
 		`{}`: "3865470566", // 90 % of half of 8Gi
 		`{"standalone": {"resources": {"limits": {"memory": "16Gi"}}}}`:                            "11596411699",
-		`{"config": {"clickhouse": {"addr": ["ch:9000"]}}}`:                                        "6764573491",
+		`{"config": {"clickhouse": {"addr": ["ch:9000"]}}}`:                                        "7730941132",
 		`{"goMemoryPercent": 50, "standalone": {"resources": {"limits": {"memory": 4000000000}}}}`: "1000000000",
 		`{"standalone": {"extraEnv": [{"name": "GOMEMLIMIT", "value": "1GiB"}]}}`:                  "1GiB",
 	} {
