@@ -65,6 +65,14 @@ func Body(c *fiber.Ctx) ([]byte, error) {
 	return r.inflate(rc, enc, raw)
 }
 
+// BodyUpTo is Body with a limit of its own, in bytes, below the app's.
+func BodyUpTo(c *fiber.Ctx, limit int) ([]byte, error) {
+	if r := requestOf(c.Context()); r != nil {
+		r.limit = limit
+	}
+	return Body(c)
+}
+
 // readBody reads the body as it was sent.
 func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 	limit, length := r.limit, rc.Request.Header.ContentLength()

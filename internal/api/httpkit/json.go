@@ -1,6 +1,7 @@
 package httpkit
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gofiber/fiber/v2"
@@ -27,11 +28,8 @@ type Limits struct {
 // is nested deeper than MaxDepth a Validation error.
 func JSON(c *fiber.Ctx, limits Limits) ([]byte, error) {
 	r := requestOf(c.Context())
-	if limits.Bytes > 0 {
-		r.limit = limits.Bytes
-	}
 	r.meter = meter{most: limits.Values}
-	body, err := Body(c)
+	body, err := BodyUpTo(c, cmp.Or(limits.Bytes, r.limit))
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,9 @@ func TestJSON_BoundsValuesAndDepth(t *testing.T) {
 		}
 		return c.SendString("ok")
 	})
-	list := func(item string, n int) string { return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]" }
+	list := func(item string, n int) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
+	}
 	members := func(n int) string {
 		return "{" + strings.TrimSuffix(strings.Repeat(`"a":1,`, n), ",") + "}"
 	}

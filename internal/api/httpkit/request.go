@@ -34,7 +34,7 @@ type request struct {
 	addr     netip.Addr // of the caller, once somebody asked
 	limit    int        // of the body, in bytes
 	consumed bool       // the body's end was read, or the connection will be closed
-	meter    meter // of JSON
+	meter    meter      // of JSON
 	raw      buffer
 	inflated buffer
 	claimed  admission.Claim // for both; opened when claims

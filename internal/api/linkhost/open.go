@@ -94,9 +94,12 @@ func first(to *[]byte, value []byte) {
 
 var errNoForm = errors.New("no form")
 
+// maxForm is the largest form with a password, in bytes.
+const maxForm = 8 << 10
+
 // typed returns the password in a form.
 func typed(c *fiber.Ctx) ([]byte, error) {
-	body, err := httpkit.Body(c)
+	body, err := httpkit.BodyUpTo(c, maxForm)
 	if err != nil {
 		return nil, err
 	}
