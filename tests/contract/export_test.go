@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +18,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
+	metadata "github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/tenant/apikey"
+	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/auth"
+	record "github.com/millrace/millrace/internal/tenant/managed"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
 )
@@ -140,6 +146,54 @@ func TestAnExportGoesOnAfterACutConnection(t *testing.T) {
 		once(t, format, want, got)
 	}
 	once(t, "parquet", want, inPages(t, s))
+	endsWithItsKey(t, s)
+}
+
+// endsWithItsKey revokes the key of an export under way, whose client has stopped reading.
+func endsWithItsKey(t *testing.T, s *harness.System) {
+	t.Helper()
+	db, err := metadata.Open(t.Context(), s.StoreURL, metadata.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	keys := apikey.NewService(apikey.Config{Prefix: "mlr", Scopes: auth.AllScopes().Strings()}, db, nil)
+	key, secret, err := keys.Create(t.Context(), audit.BySystem(), apikey.Spec{
+		OrganizationID: s.OrganizationID, Name: "export", Scopes: []string{string(auth.ScopeReadData)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.QueryURL+"/rpc/events/export", strings.NewReader(
+		fmt.Sprintf(`{"websiteId":%q,"startDate":"2021-02-03","endDate":"2021-02-03","format":"ndjson"}`, s.SecondWebsiteID)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Api-Key", secret)
+	resp, err := exportClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if _, err := io.ReadFull(resp.Body, make([]byte, 64<<10)); err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("the export answers %d, %v", resp.StatusCode, err)
+	}
+	target := record.Target{OrganizationID: s.OrganizationID, Ref: key.ID}
+	if _, err := keys.Revoke(t.Context(), audit.BySystem(), target); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, testkit.Promised(2*time.Second), func() error { // it is audited when it has ended
+		entries, err := db.AuditEntries(t.Context(), audit.Filter{
+			OrganizationID: s.OrganizationID, ActorID: key.ID, Action: "events.exported",
+		})
+		if err == nil && len(entries) != 1 {
+			err = errors.New("the export goes on")
+		}
+		return err
+	})
+	if _, err := io.Copy(io.Discard, resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("the rest of the export ended with %v", err)
+	}
 }
 
 // inPages exports Parquet in pages, each of which is cut off at first: it cannot be

@@ -155,18 +155,19 @@ const (
 	cutGone                // its client is gone
 	cutStop                // the host stops
 	cutDeadline            // it took too long
+	cutRevoked             // its caller may not have the rest
 	cuts                   // how many
 )
 
 // String returns the reason as it stands in metrics.
-func (c cut) String() string { return [cuts]string{"failed", "gone", "stop", "deadline"}[c] }
+func (c cut) String() string { return [cuts]string{"failed", "gone", "stop", "deadline", "revoked"}[c] }
 
 // streams makes the metrics of streams.
 func (m *metrics) streams(f promauto.Factory, k *kit) {
 	cut := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_http_streams_cut_total",
 		Help: "Streamed responses that ended early. reason is failed (their source failed), gone (the client left or " +
-			"stopped reading), stop (the host stopped) or deadline.",
+			"stopped reading), stop (the host stopped), deadline, or revoked (the key, session or right of the caller ended).",
 	}, []string{"reason"})
 	for c := range cuts {
 		m.cut[c] = cut.WithLabelValues(c.String())

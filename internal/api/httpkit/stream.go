@@ -28,6 +28,9 @@ type Stream struct {
 	// connection is closed. Such a response is not compressed, and its connection is beside
 	// those that Conns.Max bounds.
 	Live bool
+	// Check is called every recheck while the response goes on. With an error, the caller may not have the
+	// rest: the response is cut off. May be nil.
+	Check func(ctx context.Context) error
 	// Deadline cuts the response off; 0 means the host's.
 	Deadline time.Duration
 	// Write writes the body to w, whose every error it returns. Its context ends
@@ -51,12 +54,17 @@ type Stream struct {
 // encoderBytes is the memory of the largest encoder of a stream.
 const encoderBytes = 3 << 20
 
+// recheck is how often a stream checks its caller, so that a revocation counts within a second.
+const recheck = 500 * time.Millisecond
+
 // streamBytes is the buffer between what writes a response and the connection.
 const streamBytes = 32 << 10
 
 var (
 	// errCut ends a stream whose host stops.
 	errCut = errors.New("the host stops")
+	// errNoMore ends a stream whose caller may not have the rest.
+	errNoMore = errors.New("the caller may not have the rest")
 	// errGone ends a stream whose client is gone.
 	errGone   = errors.New("the client disconnected")
 	errInside = &apierr.Error{
@@ -190,9 +198,31 @@ func (b *streamBody) produce(enc *outgoing) {
 		}
 		close(b.ended)
 	}()
+	if b.stream.Check != nil {
+		go b.check()
+	}
 	b.err = b.write(enc)
 	if cause := context.Cause(b.ctx); b.err != nil && cause != nil {
 		b.err = errors.Join(cause, b.err)
+	}
+}
+
+// check cuts the stream off once its caller may not have the rest.
+func (b *streamBody) check() {
+	due := time.NewTicker(recheck)
+	defer due.Stop()
+	for {
+		select {
+		case <-b.ended:
+			return
+		case <-b.ctx.Done():
+			return
+		case <-due.C:
+		}
+		if err := b.stream.Check(b.ctx); err != nil {
+			b.cancel(errors.Join(errNoMore, err))
+			return
+		}
 	}
 }
 
@@ -217,6 +247,8 @@ func (b *streamBody) tell() {
 	}
 	why, level := cutFailed, slog.LevelError
 	switch {
+	case errors.Is(b.err, errNoMore):
+		why, level = cutRevoked, slog.LevelInfo
 	case errors.Is(b.err, errGone), errors.Is(b.err, io.ErrClosedPipe):
 		why, level = cutGone, slog.LevelDebug
 	case errors.Is(b.err, errCut):

@@ -240,6 +240,30 @@ func TestAStreamEndsWhenItsClientIsGone(t *testing.T) {
 	countedOnce(t, app, cutGone)
 }
 
+func TestStream_EndsWhenItsCallerMayNotHaveTheRest(t *testing.T) {
+	t.Parallel()
+	end, checks := make(chan error, 1), 0
+	app := streaming(Config{}, func() *Stream {
+		return &Stream{ContentType: "text/plain", Write: endless(end), Check: func(context.Context) error {
+			if checks++; checks > 1 {
+				return apierr.New(apierr.AuthRequired)
+			}
+			return nil
+		}}
+	})
+	resp := askStream(t, serve(t, app), "")
+	if _, err := io.ReadFull(resp.Body, make([]byte, 100_000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-end; !errors.Is(err, errNoMore) { // although its client reads nothing
+		t.Errorf("it ended with %v", err)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
+		t.Error("the body has an end")
+	}
+	countedOnce(t, app, cutRevoked)
+}
+
 func TestAStreamEndsWhenItsClientReadsNothingForTooLong(t *testing.T) {
 	t.Parallel()
 	end := make(chan error, 1)

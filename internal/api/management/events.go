@@ -135,6 +135,12 @@ func (e *Events) export(ctx context.Context, call *rpc.Call, in *exportInput) (*
 		Header: map[string]string{
 			headerExportStart: start.Format(time.RFC3339Nano), headerExportEnd: end.Format(time.RFC3339Nano),
 		},
+		May: func(ctx context.Context, p auth.Principal) error {
+			now := *call
+			now.Principal = p
+			_, err := e.website(ctx, &now, in)
+			return err
+		},
 		Stream: httpkit.Stream{
 			ContentType: query.Format.ContentType, Compress: query.Format.Compress, Deadline: e.Exports.Deadline(),
 			Write:    func(ctx context.Context, w io.Writer) error { return x.Write(ctx, w) },

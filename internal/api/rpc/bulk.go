@@ -48,7 +48,7 @@ func Each[In, Out any](call *Call, items []In, do func(*In) (*Out, error)) ([]It
 // ofCaller reports whether an error is about who calls, and not about a record.
 func ofCaller(err error) bool {
 	switch apierr.Of(err).Code {
-	case apierr.AuthRequired, apierr.Forbidden, apierr.AccessDenied:
+	case apierr.AuthRequired, apierr.Forbidden, apierr.AccessDenied, apierr.IPNotAuthorized:
 		return true
 	default:
 		return errors.Is(err, org.ErrNotFound)

@@ -86,6 +86,18 @@ func (g *Identifier) Identify(c *fiber.Ctx, f ratelimit.Family) (*Caller, error)
 	return caller, err
 }
 
+// again returns the principal of a call, with its key or session as they are now. Nothing is counted.
+func (g *Identifier) again(ctx context.Context, secret []byte, call *Call) (auth.Principal, error) {
+	if call.Principal.Kind != auth.KindSession {
+		return g.Keys.Key(ctx, secret, auth.From{Addr: call.Client})
+	}
+	id, user, memberships, err := g.Sessions.SignedIn(ctx, call.SessionToken)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	return auth.Enter(id, user, memberships, call.OrganizationID())
+}
+
 func (g *Identifier) familiar() *familiar {
 	g.known.Do(func() { g.tokens = newFamiliar() })
 	return g.tokens

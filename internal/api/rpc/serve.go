@@ -121,7 +121,7 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 		return e.seen(err)
 	}
 	if stream, ok := out.(*Stream); ok {
-		return e.send(c, stream)
+		return e.send(c, call, stream)
 	}
 	return e.respond(c, call, out)
 }

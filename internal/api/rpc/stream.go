@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // Stream is the response of an operation that writes it while it is made: a file,
@@ -25,6 +27,9 @@ type Stream struct {
 	// FileName is what a browser would save the response as: letters, digits, dots,
 	// dashes and underscores.
 	FileName string
+	// May reports whether the caller, who is still one of the operation's class, may have the rest: nil, or
+	// the error that a new call would get. May be nil.
+	May func(ctx context.Context, p auth.Principal) error
 	// Header are further fields of the response, by their names.
 	Header map[string]string
 }
@@ -53,8 +58,22 @@ func OpStream[In any](
 	}
 }
 
-// send answers with a stream.
-func (e *endpoint) send(c *fiber.Ctx, s *Stream) error {
+// send answers with a stream, and cuts it off when the caller's right to the call ends.
+func (e *endpoint) send(c *fiber.Ctx, call *Call, s *Stream) error {
+	secret := bytes.Clone(httpkit.Credential(c))
+	s.Check = func(ctx context.Context) error {
+		p, err := e.deps.Identifier.again(ctx, secret, call)
+		if err == nil {
+			err = auth.Admit(p, e.operation.Class)
+		}
+		if err == nil && s.May != nil {
+			err = s.May(ctx, p)
+		}
+		if err != nil && !ofCaller(err) {
+			return nil // it is not known now
+		}
+		return err
+	}
 	write := s.Write
 	s.Write = func(ctx context.Context, w io.Writer) error {
 		if err := write(ctx, w); err != nil {
