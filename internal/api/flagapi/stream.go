@@ -68,7 +68,7 @@ func (h *Host) stream(c *fiber.Ctx) error {
 	if err := h.load(c.UserContext(), &who); err != nil {
 		return err
 	}
-	leave, err := h.streams.enter(who.website.ID, httpkit.ClientAddr(c))
+	leave, err := h.streams.enter(who.website, httpkit.ClientAddr(c))
 	if err != nil {
 		return err
 	}

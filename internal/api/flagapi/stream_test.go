@@ -254,7 +254,7 @@ func TestAStreamEndsWhenItsHostStops(t *testing.T) {
 		t.Errorf("%q, %v: want the body to have its end", rest, err)
 	}
 	testkit.Eventually(t, within, func() error {
-		if n := h.streams.open() + c.watched(); n > 0 {
+		if n := h.streams.Taken() + c.watched(); n > 0 {
 			return fmt.Errorf("%d streams and watches are open", n)
 		}
 		return nil
@@ -267,7 +267,7 @@ func TestAStreamIsRejectedAsARequestIs(t *testing.T) {
 	h := c.host()
 	url, _ := serving(t, h)
 	for range MaxStreamsPerAddr {
-		if _, err := h.streams.enter("web_1", netip.MustParseAddr("127.0.0.1")); err != nil {
+		if _, err := h.streams.enter(viewed("web_1"), netip.MustParseAddr("127.0.0.1")); err != nil {
 			t.Fatal(err)
 		}
 	}

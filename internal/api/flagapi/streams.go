@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/places"
+	"github.com/millrace/millrace/internal/tenant/website"
 )
 
 // Limits of streams.
@@ -26,40 +27,28 @@ const (
 	ipv6Site = 64
 )
 
-var errStreams = errors.New("too many streams are open")
-
 // streams counts those that are open. It is safe for concurrent use.
 type streams struct {
-	most int // of the process
-
-	mu   sync.Mutex
-	all  int
-	from map[viewing]int
+	*places.Places
 
 	rejectedAll, rejectedFrom prometheus.Counter
 	changes, times            prometheus.Counter // events, by why they were sent
 }
 
-// viewing is a website that is looked at from an address.
-type viewing struct {
-	websiteID string
-	addr      netip.Addr
-}
-
 // newStreams returns a count of at most so many; 0 means MaxStreams.
 func newStreams(most int, reg prometheus.Registerer) *streams {
-	s := &streams{most: cmp.Or(most, MaxStreams), from: make(map[viewing]int)}
+	s := &streams{Places: places.New(cmp.Or(most, MaxStreams))}
 	f := promauto.With(reg)
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_flag_streams", Help: "Open streams of flag changes.",
-	}, func() float64 { return float64(s.open()) })
+	}, func() float64 { return float64(s.Taken()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_flag_streams_limit", Help: "Limit of millrace_flag_streams. The host rejects further streams.",
-	}, func() float64 { return float64(s.most) })
+	}, func() float64 { return float64(s.Most()) })
 	rejected := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_flag_streams_refused_total",
 		Help: "Rejected streams of flag changes. reason is process (too many in the process) or address (too many of one " +
-			"website and address).",
+			"website and address, of one address, or of one organization).",
 	}, []string{"reason"})
 	events := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_flag_stream_events_total",
@@ -70,42 +59,42 @@ func newStreams(most int, reg prometheus.Registerer) *streams {
 	return s
 }
 
-func (s *streams) open() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.all
-}
+// Parts of the streams of a process that one IP address and one organization may have, if they are more
+// than MaxStreamsPerAddr.
+const (
+	addrPart         = 10
+	organizationPart = 2
+)
 
 // enter counts a stream until leave is called. It rejects one too many of the process, as
-// ServiceUnavailable, and of a website and an address, as RateLimited.
-func (s *streams) enter(websiteID string, addr netip.Addr) (leave func(), err error) {
-	from := viewing{websiteID, site(addr)}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.from[from] >= MaxStreamsPerAddr {
+// ServiceUnavailable, and of a website and an address, of an address or of an organization, as
+// RateLimited.
+func (s *streams) enter(w *website.Website, addr netip.Addr) (leave func(), err error) {
+	from := site(addr).String()
+	leave, err = s.Enter(
+		places.Share{Of: w.ID + " " + from, Most: MaxStreamsPerAddr},
+		places.Share{Of: from, Most: max(MaxStreamsPerAddr, s.Most()/addrPart)},
+		places.Share{Of: w.OrganizationID, Most: max(MaxStreamsPerAddr, s.Most()/organizationPart)},
+	)
+	if share, ok := errors.AsType[*places.ShareError](err); ok {
 		s.rejectedFrom.Inc()
+		message := "Too many open streams for this website from this IP address"
+		switch share.Of {
+		case from:
+			message = "Too many open streams from this IP address"
+		case w.OrganizationID:
+			message = "Too many open streams for this organization"
+		}
 		return nil, &apierr.Error{
-			Code: apierr.RateLimited, RetryAfter: streamsWait, Err: errStreams,
-			Message: "Too many open streams for this website from this IP address",
-			Rate:    &apierr.Rate{Limit: MaxStreamsPerAddr, Reset: time.Now().Add(streamsWait)},
+			Code: apierr.RateLimited, RetryAfter: streamsWait, Err: err, Message: message,
+			Rate: &apierr.Rate{Limit: share.Most, Reset: time.Now().Add(streamsWait)},
 		}
 	}
-	if s.all >= s.most {
+	if err != nil {
 		s.rejectedAll.Inc()
-		return nil, &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: streamsWait, Err: errStreams}
+		return nil, &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: streamsWait, Err: err}
 	}
-	s.all++
-	s.from[from]++
-	return func() { s.leave(from) }, nil
-}
-
-func (s *streams) leave(from viewing) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all--
-	if s.from[from]--; s.from[from] == 0 {
-		delete(s.from, from)
-	}
+	return leave, nil
 }
 
 // site returns the address that stands for all those which one caller has.

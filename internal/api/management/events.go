@@ -123,7 +123,7 @@ func (e *Events) export(ctx context.Context, call *rpc.Call, in *exportInput) (*
 	if err != nil {
 		return nil, err
 	}
-	x, err := e.Exports.Begin(site.OrganizationID, query)
+	x, err := e.Exports.Begin(site.OrganizationID, call.By.Actor.ID, query)
 	if err != nil {
 		return nil, err
 	}

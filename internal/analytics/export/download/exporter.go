@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/analytics/export"
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/places"
 )
 
 // Config bounds exports. A zero field means the default.
@@ -46,15 +46,13 @@ type Exporter struct {
 	cfg     Config
 	source  export.Source
 	metrics *metrics
-
-	mu      sync.Mutex
-	running map[string]int // by organization
-	all     int
+	places  *places.Places
 }
 
 // NewExporter returns an Exporter that reads from source.
 func NewExporter(cfg Config, source export.Source, reg prometheus.Registerer) *Exporter {
-	e := &Exporter{cfg: cfg.withDefaults(), source: source, running: map[string]int{}}
+	e := &Exporter{cfg: cfg.withDefaults(), source: source}
+	e.places = places.New(e.cfg.Max)
 	e.metrics = newMetrics(reg, e)
 	return e
 }
@@ -62,22 +60,23 @@ func NewExporter(cfg Config, source export.Source, reg prometheus.Registerer) *E
 // Deadline is how long an export may take.
 func (e *Exporter) Deadline() time.Duration { return e.cfg.Deadline }
 
-// Begin takes a slot for an export of an organization; End gives it back. It
-// returns a RateLimited error when no slot is free.
-func (e *Exporter) Begin(organizationID string, q *export.Query) (*Export, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case e.running[organizationID] >= e.cfg.MaxPerOrganization:
-		e.metrics.rejected.WithLabelValues(reasonOrganization).Inc()
-		return nil, full("Too many exports of this organization are running", e.cfg.MaxPerOrganization)
-	case e.all >= e.cfg.Max:
+// Begin takes a slot for an export of an organization by a caller, a key or a user; End gives it back. A
+// user of several organizations has as many slots as one organization. It returns a RateLimited error
+// when no slot is free.
+func (e *Exporter) Begin(organizationID, callerID string, q *export.Query) (*Export, error) {
+	most := e.cfg.MaxPerOrganization
+	leave, err := e.places.Enter(places.Share{Of: organizationID, Most: most}, places.Share{Of: callerID, Most: most})
+	if share, ok := errors.AsType[*places.ShareError](err); ok {
+		if e.metrics.rejected.WithLabelValues(reasonOrganization).Inc(); share.Of == callerID {
+			return nil, full("Too many of your exports are running", most)
+		}
+		return nil, full("Too many exports of this organization are running", most)
+	}
+	if err != nil {
 		e.metrics.rejected.WithLabelValues(reasonProcess).Inc()
 		return nil, full("Too many exports are running", e.cfg.Max)
 	}
-	e.running[organizationID]++
-	e.all++
-	return &Export{exporter: e, organizationID: organizationID, query: q}, nil
+	return &Export{exporter: e, leave: leave, query: q}, nil
 }
 
 func full(message string, limit int) error {
@@ -87,29 +86,14 @@ func full(message string, limit int) error {
 	}
 }
 
-func (e *Exporter) end(organizationID string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.all--
-	if e.running[organizationID]--; e.running[organizationID] == 0 {
-		delete(e.running, organizationID)
-	}
-}
-
-func (e *Exporter) count() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.all
-}
-
 // Export is one export that has a slot. Its methods are for one goroutine after
 // the other.
 type Export struct {
-	exporter       *Exporter
-	organizationID string
-	query          *export.Query
-	rows           int
-	last           *export.RowKey
+	exporter *Exporter
+	leave    func()
+	query    *export.Query
+	rows     int
+	last     *export.RowKey
 }
 
 // Write writes the export to w, and nothing before the first rows are there. The
@@ -160,4 +144,4 @@ func (x *Export) NextCursor() string {
 }
 
 // End gives the slot back.
-func (x *Export) End() { x.exporter.end(x.organizationID) }
+func (x *Export) End() { x.leave() }

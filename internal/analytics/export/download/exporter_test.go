@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -62,9 +63,10 @@ func TestExportsAtOnceAreBounded(t *testing.T) {
 	t.Parallel()
 	e := NewExporter(Config{Max: 3, MaxPerOrganization: 2}, someRows(1), prometheus.NewRegistry())
 	q := mustQuery(t, ask("csv"))
+	caller := "" // another one for each organization
 	begin := func(org, want string) *Export {
 		t.Helper()
-		x, err := e.Begin(org, q)
+		x, err := e.Begin(org, cmp.Or(caller, "caller of "+org), q)
 		got := ""
 		if f, ok := errors.AsType[*apierr.Error](err); ok {
 			got = f.Message
@@ -88,9 +90,13 @@ func TestExportsAtOnceAreBounded(t *testing.T) {
 	if got := testutil.ToFloat64(e.metrics.rejected.WithLabelValues("organization")); got != 1 {
 		t.Errorf("%v refusals of an organization are counted", got)
 	}
-	if e.count() != 3 || len(e.running) != 3 {
-		t.Errorf("%d run, of %v", e.count(), e.running)
+	if n := e.places.Taken(); n != 3 {
+		t.Errorf("%d run", n)
 	}
+	e, caller = NewExporter(Config{Max: 9, MaxPerOrganization: 2}, someRows(1), prometheus.NewRegistry()), "usr_1"
+	begin("org_1", "")
+	begin("org_2", "")
+	begin("org_3", "Too many of your exports are running")
 }
 
 func TestNothingIsWrittenBeforeTheFirstRows(t *testing.T) {
@@ -105,7 +111,7 @@ func TestNothingIsWrittenBeforeTheFirstRows(t *testing.T) {
 			{context.DeadlineExceeded, apierr.DeadlineExceeded},
 		} {
 			q := mustQuery(t, ask(f))
-			x, err := NewExporter(Config{}, &rows{err: tc.err}, prometheus.NewRegistry()).Begin("org_1", q)
+			x, err := NewExporter(Config{}, &rows{err: tc.err}, prometheus.NewRegistry()).Begin("org_1", "key_1", q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +126,7 @@ func TestNothingIsWrittenBeforeTheFirstRows(t *testing.T) {
 func TestAWriterThatFailsEndsTheReading(t *testing.T) {
 	t.Parallel()
 	for _, f := range export.FormatNames() {
-		x, err := NewExporter(Config{}, someRows(1000), prometheus.NewRegistry()).Begin("org_1", mustQuery(t, ask(f)))
+		x, err := NewExporter(Config{}, someRows(1000), prometheus.NewRegistry()).Begin("org_1", "key_1", mustQuery(t, ask(f)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ func newMetrics(reg prometheus.Registerer, e *Exporter) *metrics {
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_exports_running",
 		Help: "Running exports of raw events.",
-	}, func() float64 { return float64(e.count()) })
+	}, func() float64 { return float64(e.places.Taken()) })
 	m := &metrics{
 		rows: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_export_rows_total",

@@ -124,7 +124,7 @@ func written(t *testing.T, s export.Source, r *export.Request) (text, next strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := NewExporter(Config{}, s, prometheus.NewRegistry()).Begin("org_1", q)
+	x, err := NewExporter(Config{}, s, prometheus.NewRegistry()).Begin("org_1", "key_1", q)
 	if err != nil {
 		t.Fatal(err)
 	}

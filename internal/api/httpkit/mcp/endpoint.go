@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/places"
 	"github.com/millrace/millrace/internal/tenant/auth"
 	"github.com/millrace/millrace/internal/tenant/ratelimit"
 )
@@ -26,8 +28,11 @@ const (
 	MaxValues     = 20_000  // JSON values of a message
 	MaxInFlight   = 20      // calls of one key at the same time
 	MaxStreams    = 1000    // open streams of the process
-	MaxKeyStreams = 5       // open streams of one key
+	MaxKeyStreams = 5       // open streams of one key; its organization has half of MaxStreams
 )
+
+// placeWait is how long a caller waits for a place.
+const placeWait = time.Second
 
 // copies is how many times a message is in memory besides its body: for the SDK, for the tool, and in
 // the requests that the tool makes.
@@ -81,15 +86,15 @@ type Endpoint struct {
 	deps    Deps
 	handler http.Handler // the SDK's
 	server  *mcp.Server
-	calls   *places
-	streams *places
+	calls   *places.Places
+	streams *places.Places
 	metrics *metrics
 }
 
 // New returns the endpoint of a table of tools.
 func New(cfg Config, deps Deps) *Endpoint {
 	e := &Endpoint{
-		cfg: cfg, deps: deps, calls: newPlaces(MaxInFlight, 0), streams: newPlaces(MaxKeyStreams, MaxStreams),
+		cfg: cfg, deps: deps, calls: places.New(0), streams: places.New(MaxStreams),
 	}
 	if e.deps.Now == nil {
 		e.deps.Now = time.Now
@@ -161,7 +166,7 @@ func (e *Endpoint) serve(c *fiber.Ctx) error {
 	if m.Method == methodListen {
 		return e.listen(c, r, body, &m)
 	}
-	if err := enter(c, p, e.calls, copies*int64(len(body))); err != nil {
+	if err := enter(c, p, e.calls, copies*int64(len(body)), places.Share{Of: p.KeyID, Most: MaxInFlight}); err != nil {
 		return err
 	}
 	r.server = e.server
@@ -169,10 +174,17 @@ func (e *Endpoint) serve(c *fiber.Ctx) error {
 }
 
 // enter acquires a place and memory of the host until the client has the response.
-func enter(c *fiber.Ctx, p auth.Principal, among *places, memory int64) error {
-	leave, err := among.enter(p.KeyID)
+// It returns a RateLimited error if a share is used up, and a ServiceUnavailable error without a place.
+func enter(c *fiber.Ctx, p auth.Principal, among *places.Places, memory int64, shares ...places.Share) error {
+	leave, err := among.Enter(shares...)
+	if full, ok := errors.AsType[*places.ShareError](err); ok {
+		return &apierr.Error{
+			Code: apierr.RateLimited, RetryAfter: placeWait, Err: err,
+			Rate: &apierr.Rate{Limit: full.Most, Reset: time.Now().Add(placeWait)},
+		}
+	}
 	if err != nil {
-		return err
+		return &apierr.Error{Code: apierr.ServiceUnavailable, RetryAfter: placeWait, Err: err}
 	}
 	httpkit.WhenSent(c, leave)
 	httpkit.Bill(c, p.KeyID, p.OrganizationID)

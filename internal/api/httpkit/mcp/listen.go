@@ -8,13 +8,16 @@ import (
 
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/places"
 	"github.com/millrace/millrace/internal/tenant/auth"
 )
 
 // listen opens a stream that reports changes of the caller's tools. It has a server of its own: the
 // SDK notifies all clients of a server.
 func (e *Endpoint) listen(c *fiber.Ctx, r *request, body []byte, m *message) error {
-	if err := enter(c, r.Principal, e.streams, e.cfg.StreamMemory); err != nil {
+	key, organization := r.Principal.KeyID, r.Principal.OrganizationID
+	if err := enter(c, r.Principal, e.streams, e.cfg.StreamMemory,
+		places.Share{Of: key, Most: MaxKeyStreams}, places.Share{Of: organization, Most: MaxStreams / 2}); err != nil {
 		return err
 	}
 	shown := e.toolsOf(r.Principal)

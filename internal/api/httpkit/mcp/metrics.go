@@ -15,10 +15,10 @@ func newMetrics(reg prometheus.Registerer, e *Endpoint) *metrics {
 	f := promauto.With(prometheus.WrapRegistererWith(prometheus.Labels{"host": e.cfg.Host.String()}, reg))
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_mcp_streams", Help: "Open streams of MCP clients that wait for changes of their tools.",
-	}, func() float64 { return float64(e.streams.taken()) })
+	}, func() float64 { return float64(e.streams.Taken()) })
 	f.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "millrace_mcp_streams_limit", Help: "Limit of millrace_mcp_streams. The host rejects further streams.",
-	}, func() float64 { return float64(e.streams.most) })
+	}, func() float64 { return float64(e.streams.Most()) })
 	m := &metrics{
 		calls: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_mcp_tool_calls_total",

@@ -161,27 +161,6 @@ func TestListen_BoundsStreamsOfAKey(t *testing.T) {
 	})
 }
 
-func TestPlaces_BoundsAll(t *testing.T) {
-	t.Parallel()
-	p := newPlaces(2, 3)
-	var leave func()
-	for _, key := range []string{"a", "a", "b"} {
-		var err error
-		if leave, err = p.enter(key); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for key, want := range map[string]string{"a": "RATE_LIMITED", "b": "SERVICE_UNAVAILABLE", "c": "SERVICE_UNAVAILABLE"} {
-		if _, err := p.enter(key); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", key, err, want)
-		}
-	}
-	leave()
-	if _, err := p.enter("c"); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestExchange_LosesNoEvent plays the race between a handler's last writes and its return, while the
 // bridge waits for more.
 func TestExchange_LosesNoEvent(t *testing.T) {
