@@ -36,6 +36,7 @@ func (h *handlers) take(c *fiber.Ctx, in *ingest.Route, say reply) error {
 	if err != nil {
 		return err
 	}
+	httpkit.Committed(c)
 	if result.Silent {
 		c.Context().SetStatusCode(fiber.StatusNoContent)
 		return nil

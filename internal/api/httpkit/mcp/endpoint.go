@@ -169,6 +169,7 @@ func (e *Endpoint) serve(c *fiber.Ctx) error {
 	if err := enter(c, p, e.calls, copies*int64(len(body)), places.Share{Of: p.KeyID, Most: MaxInFlight}); err != nil {
 		return err
 	}
+	httpkit.Committed(c) // a tool may change something
 	r.server = e.server
 	return (&exchange{log: e.deps.Log}).serve(c, e.handler, r, body, &m)
 }
