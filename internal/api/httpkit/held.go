@@ -104,6 +104,9 @@ func (r *request) hold(rc *fasthttp.RequestCtx) {
 		if more := int64(len(body)) - claim.Bytes(); r.committed {
 			claim.Charge(more)
 		} else if err := claim.Await(r.ctx, more); err != nil {
+			for _, name := range ofBody {
+				response.Header.Del(name)
+			}
 			r.kit.fail(rc, err)
 			return
 		}
@@ -116,6 +119,12 @@ func (r *request) hold(rc *fasthttp.RequestCtx) {
 	sent.Reset(body)
 	sent.conn.paces(eachWrite)
 	response.SetBodyStream(sent, len(body))
+}
+
+// ofBody are the fields of a header that say something of the body.
+var ofBody = []string{
+	fiber.HeaderCacheControl, fiber.HeaderContentDisposition, fiber.HeaderContentEncoding, fiber.HeaderETag,
+	fiber.HeaderLastModified,
 }
 
 // heldBody is what fasthttp reads a large response from; it closes it in any case.
