@@ -22,6 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/pipeline/enrich"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/resource/link/click"
 )
@@ -56,9 +57,10 @@ type Visitors interface {
 	Visitor(addr netip.Addr, userAgent []byte) enrich.Visitor
 }
 
-// Passwords verifies passwords against their hashes, which takes a while.
+// Passwords verifies passwords against their hashes, which takes a while; share is whose
+// turn it takes.
 type Passwords interface {
-	Verify(ctx context.Context, hash, password string) (bool, error)
+	Verify(ctx context.Context, share fair.Owner, hash, password string) (bool, error)
 }
 
 // Config holds the settings of a Host.

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/tenant/attempt"
 )
 
 // PassFor is how long a visitor who gave a link's password is not asked for it again.
@@ -36,7 +38,8 @@ func (h *Host) try(ctx context.Context, v *Visit) error {
 	if err := h.passwords.take(who, 0, v.at); err != nil {
 		return err
 	}
-	right, err := h.deps.Passwords.Verify(ctx, v.link.PasswordHash, string(v.Password))
+	share := fair.Owner{Tenant: v.link.OrganizationID, Name: attempt.Network(v.Addr)}
+	right, err := h.deps.Passwords.Verify(ctx, share, v.link.PasswordHash, string(v.Password))
 	if err == nil && !right {
 		return &apierr.Error{Code: apierr.Forbidden, Message: "The password is wrong"}
 	}

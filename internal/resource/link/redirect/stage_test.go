@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/resource/link/click"
 )
@@ -127,7 +128,7 @@ func (s *stage) LinkByID(_ context.Context, id string) (*link.Link, error) {
 }
 
 // Verify implements Passwords: a hash is its password behind a sign.
-func (s *stage) Verify(_ context.Context, hash, password string) (bool, error) {
+func (s *stage) Verify(_ context.Context, _ fair.Owner, hash, password string) (bool, error) {
 	return hash == "#"+password, nil
 }
 
