@@ -9,7 +9,8 @@
 // promises that maxClicks counts people only, and as exactly as the store does.
 //
 // It knows nothing of HTTP's forms: a surface reads requests and writes answers. It keeps
-// neither addresses nor user agents, but for a minute those that it counts, as hashes.
+// neither addresses nor user agents. It keeps hashes of the addresses that it counts for a
+// minute, and of those that sent a link's right password for a week.
 // What it counts is the process's own: behind a balancer each edge allows as much.
 package redirect
 
@@ -25,6 +26,7 @@ import (
 	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/resource/link/click"
+	"github.com/millrace/millrace/internal/tenant/attempt"
 )
 
 // Links finds links by key, as link.KeyOn says it.
@@ -86,8 +88,10 @@ type Deps struct {
 type Host struct {
 	shared    string
 	deps      Deps
-	unknown   *tries // by address, slugs that lead nowhere
-	passwords *tries // by link and address
+	unknown   *tries          // by address, slugs that lead nowhere
+	passwords *tries          // by link and address
+	guesses   *tries          // by link: passwords from addresses that are not recent
+	recent    *attempt.Recent // link and network of right passwords
 	spent     spent
 	metrics   *metrics
 	visits    sync.Pool // of *Visit
@@ -100,6 +104,7 @@ func New(cfg Config, deps Deps) *Host {
 	}
 	h := &Host{shared: cfg.SharedHost, deps: deps, metrics: newMetrics(deps.Metrics)}
 	h.unknown, h.passwords = newTries(MaxUnknown, deps.Now()), newTries(MaxPasswords, deps.Now())
+	h.guesses, h.recent = newTries(MaxLinkPasswords, deps.Now()), attempt.NewRecent(recentFor)
 	h.visits.New = func() any { return newVisit() }
 	return h
 }
