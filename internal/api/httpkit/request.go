@@ -40,6 +40,8 @@ type request struct {
 	claims   bool
 	entered  bool // it is counted among those in flight
 	roomless bool // it was rejected for want of room
+	// header is as it was before a body in chunks.
+	header fasthttp.RequestHeader
 }
 
 type requestKey struct{}
