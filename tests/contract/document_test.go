@@ -20,6 +20,7 @@ import (
 	"github.com/millrace/millrace/internal/analytics"
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/auth"
@@ -173,7 +174,8 @@ const password = "correct horse"
 func (m *maker) signIn() {
 	m.t.Helper()
 	now, name := time.Now(), m.text()
-	hash, err := org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}).Hash(m.t.Context(), password)
+	cheap := org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1})
+	hash, err := cheap.Hash(m.t.Context(), fair.Owner{}, password)
 	m.must(err)
 	u, err := org.NewUser(name+"@example.com", name, hash, now)
 	m.must(err)

@@ -26,6 +26,7 @@ const (
 	uncleanKey    = "unclean.leader.election.enable"
 	retentionKey  = "retention.ms"
 	sizeKey       = "retention.bytes"
+	rollKey       = "segment.ms"
 	maxMessageKey = "max.message.bytes"
 )
 

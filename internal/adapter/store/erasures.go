@@ -15,6 +15,7 @@ import (
 	"github.com/millrace/millrace/internal/privacy/erasure"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 	"github.com/millrace/millrace/internal/tenant/audit"
+	"github.com/millrace/millrace/internal/tenant/managed"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/website"
 )
@@ -87,9 +88,13 @@ func parseStone(text string) (s erasure.Stone, err error) {
 	return s, err
 }
 
-// CreateErasure adds an erasure, and who asked for it to the audit.
+// CreateErasure adds an erasure, and who asked for it to the audit. It returns managed.TooMany
+// for a visitor of an organization that waits for erasure.MaxWaiting already.
 func (s *Store) CreateErasure(ctx context.Context, by audit.By, e *erasure.Erasure) error {
 	return s.Change(ctx, by, func(ctx context.Context, tx *Store) error {
+		if err := tx.mayWait(ctx, e); err != nil {
+			return err
+		}
 		row, err := newErasureRow(e)
 		if err != nil {
 			return fmt.Errorf("encoding erasure %s: %w", e.ID, err)
@@ -99,6 +104,27 @@ func (s *Store) CreateErasure(ctx context.Context, by audit.By, e *erasure.Erasu
 		}
 		return tx.Record(ctx, e.Entry("requested", by, e.RequestedAt))
 	})
+}
+
+// mayWait returns managed.TooMany where an organization has as many unfinished erasures as it
+// may have.
+func (s *Store) mayWait(ctx context.Context, e *erasure.Erasure) error {
+	if e.Kind == tombstone.Website {
+		return nil
+	}
+	// Those who count the organization's erasures do it one after the other.
+	if err := s.lockOrganization(ctx, e.OrganizationID, nil); err != nil {
+		return err
+	}
+	n, err := s.read.NewSelect().Model((*erasureRow)(nil)).Where("e.organization_id = ?", e.OrganizationID).
+		Where("e.state <> 'done'").Count(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("counting the open erasures of organization %s: %w", e.OrganizationID, err)
+	case int(n) >= erasure.MaxWaiting:
+		return managed.TooMany("unfinished erasures", erasure.MaxWaiting)
+	}
+	return nil
 }
 
 // SaveErasure keeps how far an erasure got. With one that is done, an entry of the
@@ -187,7 +213,8 @@ func (s *Store) ListErasures(ctx context.Context, f erasure.Filter) ([]*erasure.
 		})
 }
 
-// OpenErasures returns the erasures that a selection names, oldest first.
+// OpenErasures returns the erasures that a selection names: the oldest of each organization
+// first, then the second oldest of each, and so on.
 func (s *Store) OpenErasures(ctx context.Context, named erasure.Selection) ([]*erasure.Erasure, error) {
 	return s.erasures(ctx, "listing open erasures", func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("e.state <> 'done'")
@@ -197,7 +224,8 @@ func (s *Store) OpenErasures(ctx context.Context, named erasure.Selection) ([]*e
 		if len(named.Without) > 0 {
 			q = q.Where("e.id NOT IN (?)", bun.List(named.Without))
 		}
-		return q.Order("e.id").Limit(int64(named.Limit))
+		return q.OrderExpr("row_number() OVER (PARTITION BY e.organization_id ORDER BY e.id), e.id").
+			Limit(int64(named.Limit))
 	})
 }
 
@@ -222,6 +250,17 @@ func (s *Store) CountErasures(ctx context.Context) (is erasure.Standing, err err
 		}
 	}
 	return is, nil
+}
+
+// DoneErasures returns those of the erasures with these ids that were done at or before a time.
+func (s *Store) DoneErasures(ctx context.Context, ids []string, by time.Time) (done []string, err error) {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	if err := s.read.NewSelect().Model((*erasureRow)(nil)).Column("e.id").Where("e.id IN (?)", bun.List(ids)).
+		Where("e.state = 'done'").Where("e.done_at <= ?", at(by)).Order("e.id").Scan(ctx, &done); err != nil {
+		return nil, fmt.Errorf("listing finished erasures: %w", err)
+	}
+	return done, nil
 }
 
 // AllErasures returns every erasure that has tombstones, oldest first.

@@ -93,9 +93,11 @@ func (r *request) readBody(rc *fasthttp.RequestCtx) ([]byte, error) {
 		most = length + 1
 	}
 	if length < 0 {
-		// What follows the last chunk is the caller's, and fasthttp adds it to the header: behind
-		// what a trusted proxy wrote there.
-		r.clientAddr(rc)
+		// fasthttp adds trailer fields to the header. They count as no header: what a caller writes
+		// there is behind the fields of a trusted proxy, and after the checks of the header. The copy
+		// back writes the same bytes to the same memory, so slices of the header stay valid.
+		rc.Request.Header.CopyTo(&r.header)
+		defer r.header.CopyTo(&rc.Request.Header)
 	}
 	conn, _ := rc.Conn().(*guardedConn)
 	if arrives(rc) { // nothing is read from the connection otherwise

@@ -401,3 +401,52 @@ func TestARouteMayTakeLessThanTheHost(t *testing.T) {
 		t.Errorf("another route answers %d", resp.status)
 	}
 }
+
+func TestBody_DropsTrailerFields(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{})
+	fields := func(h *fasthttp.RequestHeader) string {
+		var b strings.Builder
+		for name, value := range h.All() {
+			fmt.Fprintf(&b, "%s: %s\n", name, value)
+		}
+		return b.String()
+	}
+	Handle(app, "POST", "/fields", func(c *fiber.Ctx) error {
+		h := &c.Context().Request.Header
+		before, agent, key := fields(h), h.UserAgent(), h.Peek("X-First")
+		if _, err := Body(c); err != nil {
+			return err
+		}
+		if after := fields(h); after != before || string(agent) != "test" || string(key) != "1" {
+			return c.SendString(fmt.Sprintf("%s then %s; %s, %s", before, after, agent, key))
+		}
+		return c.SendString("the same")
+	})
+	addr := serve(t, app)
+	for _, name := range []string{
+		"X-Api-Key", "Idempotency-Key", "X-First", "x-client-id", "Forwarded", "Origin", "User-Agent", "X-Request-ID",
+		"Accept", "X-New", "Traceparent",
+	} {
+		for field, trailer := range map[string]string{
+			"one": name + ": evil\r\n", "many": strings.Repeat(name+": evil\r\n", 100), "spaced": name + " : evil\r\n",
+		} {
+			request := "POST /fields HTTP/1.1\r\nHost: x\r\nUser-Agent: test\r\nX-First: 1\r\nCookie: a=b\r\n" +
+				"Content-Type: text/plain\r\nTrailer: " + name + "\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n" +
+				trailer + "\r\n"
+			responses := raw(t, addr, request+request)
+			if len(responses) != 2 || responses[0].body != "the same" || responses[1].body != "the same" {
+				t.Errorf("%s, %s: %+v", name, field, responses)
+			}
+		}
+	}
+	for _, name := range []string{
+		"X-Forwarded-For", "Content-Encoding", "Authorization", "Cookie", "Content-Length", "Host",
+	} {
+		responses := raw(t, addr, "POST /fields HTTP/1.1\r\nHost: x\r\nUser-Agent: test\r\nX-First: 1\r\n"+
+			"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-Api-Key: evil\r\n"+name+": evil\r\n\r\n")
+		if len(responses) != 1 || responses[0].status != 400 || !responses[0].closes {
+			t.Errorf("%s, which no trailer may have: %+v", name, responses)
+		}
+	}
+}

@@ -47,6 +47,9 @@ type request struct {
 	committed    bool // see Committed
 	shared       bool // see SendShared
 	inside       bool // see Inside
+
+	// header is as it was before a body in chunks.
+	header fasthttp.RequestHeader
 }
 
 type requestKey struct{}

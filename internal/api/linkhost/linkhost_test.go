@@ -19,6 +19,7 @@ import (
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/resource/link/redirect"
 )
@@ -42,7 +43,7 @@ func (f fixed) Find(_ context.Context, key []byte, _ time.Time, to *link.Served)
 }
 
 // Verify implements redirect.Passwords.
-func (fixed) Verify(_ context.Context, hash, password string) (bool, error) {
+func (fixed) Verify(_ context.Context, _ fair.Owner, hash, password string) (bool, error) {
 	return hash == "#"+password, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace/millrace/internal/api/management"
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/tenant/apikey"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/auth"
@@ -107,7 +108,8 @@ func (h *house) person(row *auth.ClassRow, role org.Role) *caller {
 	h.t.Helper()
 	h.people++
 	now, name := time.Now(), fmt.Sprintf("person%d", h.people)
-	hash, err := org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1}).Hash(h.t.Context(), password)
+	cheap := org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1})
+	hash, err := cheap.Hash(h.t.Context(), fair.Owner{}, password)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package management
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/millrace/millrace/internal/api/rpc"
 	"github.com/millrace/millrace/internal/contract/apierr"
@@ -38,7 +39,9 @@ func (p *Profiles) Resource() rpc.Resource {
 					"It covers data received until two seconds after the call, since the clocks of edges differ. A " +
 					"profileId includes the visitor ids that belong to this profile alone; an anonymousId can be as sent " +
 					"or as stored. An erasure cannot be undone. The call returns before the rows are deleted: use " +
-					"erasures/get to follow the progress. " + whatStays,
+					"erasures/get to follow the progress. " + whatStays + " " + fmt.Sprintf(
+					"An organization may request %d erasures at once and then one every %.0f seconds, and have %d unfinished ones.",
+					erasure.Requests.Burst, erasure.Requests.Interval.Seconds(), erasure.MaxWaiting),
 			}, p.delete),
 		},
 	}

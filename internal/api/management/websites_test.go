@@ -133,6 +133,7 @@ func TestWhatIsWrongWithAWebsiteIsSaidByField(t *testing.T) {
 		{`{"name":"n","domain":"a.example","timezone":"../etc/passwd"}`, "timezone"},
 		{`{"name":"n","domain":"a.example","settings":{"allowedOrigins":["https://"]}}`, "settings.allowedOrigins[0]"},
 		{`{"name":"n","domain":"a.example","settings":{"allowedOrigins":["*"]}}`, "settings.allowedOrigins[0]"},
+		{`{"name":"n","domain":"a.example","settings":{"allowedOrigins":["*.xn--a.example"]}}`, "settings.allowedOrigins[0]"},
 		{
 			`{"name":"n","domain":"a.example","settings":{"allowedOrigins":["a.example","*.10.0.0.1"]}}`,
 			"settings.allowedOrigins[1]",

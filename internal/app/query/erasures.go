@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse/deletion"
+	"github.com/millrace/millrace/internal/adapter/kafka"
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/platform/lifecycle"
@@ -24,6 +25,9 @@ func settleOf(s config.Sink) time.Duration { return s.TombstoneAge + s.InsertTim
 func erasures(s config.Settings, t *telemetry.Telemetry, db *store.Store) lifecycle.Component {
 	eraser := deletion.NewEraser(s.ClickHouse)
 	job := erasure.NewJob(erasure.Config{Settle: settleOf(s.Sink)},
-		erasure.Deps{Store: db, Tables: eraser, Log: t.Log, Metrics: t.Registry})
+		erasure.Deps{
+			Store: db, Tables: eraser, Log: t.Log, Metrics: t.Registry,
+			Topics: func(ctx context.Context) (time.Duration, error) { return kafka.Life(ctx, s.Kafka) },
+		})
 	return lifecycle.Component{Name: "erasures", Run: job.Run, Stop: func(context.Context) error { return eraser.Close() }}
 }

@@ -71,7 +71,8 @@ type owner struct {
 	turn        *list.Element // its place among the tenant's; nil when it has none
 }
 
-// New returns a scheduler of free slots.
+// New returns a scheduler of free slots. Its metrics are those of statements; a nil reg
+// leaves them out.
 func New(cfg Config, reg prometheus.Registerer) *Scheduler {
 	return &Scheduler{
 		cfg: cfg, metrics: newMetrics(reg), owners: map[Owner]*owner{}, tenants: map[string]*tenant{},

@@ -15,7 +15,7 @@ import (
 
 // holder is a Job that holds the lease. It writes tombstones beside the deletions, which may
 // take hours where a website is large: what is asked for meanwhile is to be stored no longer.
-// Each of the two loops works on states of its own, and has what it remembers to itself.
+// Each of the loops works on states of its own, and has what it remembers to itself.
 type holder struct {
 	*Job
 	due chan struct{} // holds one when there is something to delete
@@ -29,6 +29,9 @@ type holder struct {
 
 	// Of the loop that deletes:
 	paused map[string]time.Time // as waiting
+
+	// Of the loop that removes tombstones:
+	lifted time.Time
 }
 
 // hold does the work until ctx ends. A tombstone that somebody else wrote is as young as it
@@ -42,6 +45,7 @@ func (j *Job) hold(ctx context.Context) {
 	var loops sync.WaitGroup
 	loops.Go(func() { h.repeat(ctx, h.prepareAll, nil) })
 	loops.Go(func() { h.repeat(ctx, h.eraseAll, h.due) })
+	loops.Go(func() { h.repeat(ctx, h.liftAll, nil) })
 	loops.Wait()
 }
 

@@ -18,8 +18,10 @@ import (
 // Store keeps what the Job works on.
 type Store interface {
 	lease.Store
+	Deleted
 
-	// OpenErasures returns the erasures that a selection names, oldest first.
+	// OpenErasures returns the erasures that a selection names: the oldest of each
+	// organization first, then the second oldest of each, and so on.
 	OpenErasures(ctx context.Context, s Selection) ([]*Erasure, error)
 	// CountErasures says what there is to do in all.
 	CountErasures(ctx context.Context) (Standing, error)
@@ -29,6 +31,15 @@ type Store interface {
 	SaveErasure(ctx context.Context, e *Erasure, now time.Time) error
 	// CreateErasure is that of Registry.
 	CreateErasure(ctx context.Context, by audit.By, e *Erasure) error
+	// DoneErasures returns those of the erasures with these ids that were done at or before a
+	// time.
+	DoneErasures(ctx context.Context, ids []string, by time.Time) ([]string, error)
+	// PruneSalts destroys the salts of the UTC days before that of first.
+	PruneSalts(ctx context.Context, first time.Time) error
+}
+
+// Deleted tells what was deleted for good.
+type Deleted interface {
 	// DeletedWebsites returns up to limit websites, without their settings, that were
 	// deleted at or before a time, or whose organization was, and that no erasure is
 	// about.
@@ -37,8 +48,6 @@ type Store interface {
 	// deleted at or before a time, have no website any more, and that no erasure is
 	// about.
 	DeletedOrganizations(ctx context.Context, by time.Time, limit int) ([]string, error)
-	// PruneSalts destroys the salts of the UTC days before that of first.
-	PruneSalts(ctx context.Context, first time.Time) error
 }
 
 // Selection names erasures that are not done.
@@ -71,7 +80,16 @@ type Tables interface {
 	// Left is Count after Delete: what a table without a time of receipt shows of what
 	// came later is not counted.
 	Left(ctx context.Context, stones []tombstone.Tombstone) (map[string]int64, error)
+	// Buried returns the erasures of visitors whose tombstones were all written at or before
+	// a time.
+	Buried(ctx context.Context, by time.Time) (erasureIDs []string, err error)
+	// Lift removes the tombstones of erasures of visitors.
+	Lift(ctx context.Context, erasureIDs []string) error
 }
+
+// Topics returns how long a sink may still read a record that is in a topic or a dead letter
+// now; 0 means forever.
+type Topics func(ctx context.Context) (time.Duration, error)
 
 // Config bounds what a Job does.
 type Config struct {
@@ -88,6 +106,7 @@ type Config struct {
 type Deps struct {
 	Store   Store
 	Tables  Tables
+	Topics  Topics
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 	Now     func() time.Time // nil means time.Now
@@ -109,6 +128,11 @@ const (
 	// clocks that are apart.
 	restoreSlack = 10 * time.Minute
 	longestPause = time.Minute
+	// liftSlack is added to the life of a record: for the brokers' pauses between two clean-ups,
+	// and for clocks that are apart.
+	liftSlack = 24 * time.Hour
+	// liftAtOnce is how many erasures a statement lifts the tombstones of.
+	liftAtOnce = 1000
 )
 
 // Job carries erasures out, in one of the processes that run it. Run it once.

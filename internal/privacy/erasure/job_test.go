@@ -38,10 +38,16 @@ type world struct {
 	orgs     []string // deleted ones
 	prunes   int      // how often salts were to be destroyed
 	calls    []string
+	stones   map[string]time.Time // when the tombstones of an erasure were written
+	life     time.Duration        // of records
+	lifeErr  error
 }
 
 func newWorld() *world {
-	return &world{begin: time.Now(), erasures: map[string]*Erasure{}, rows: map[tombstone.Tombstone]int64{}}
+	return &world{
+		begin: time.Now(), erasures: map[string]*Erasure{}, rows: map[tombstone.Tombstone]int64{},
+		stones: map[string]time.Time{},
+	}
 }
 
 var errAway = errors.New("connection refused")
@@ -139,9 +145,45 @@ func (w *world) DeletedWebsites(_ context.Context, by time.Time, _ int) (all []*
 	return all, nil
 }
 
-func (w *world) Bury(_ context.Context, _ string, stones []tombstone.Tombstone) error {
+func (w *world) Bury(_ context.Context, erasureID string, stones []tombstone.Tombstone) error {
+	w.mu.Lock()
+	w.stones[erasureID] = time.Now()
+	w.mu.Unlock()
 	return w.call(fmt.Sprint("bury ", len(stones)))
 }
+
+func (w *world) Buried(_ context.Context, by time.Time) (ids []string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, at := range w.stones {
+		if !at.After(by) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+func (w *world) DoneErasures(_ context.Context, ids []string, by time.Time) (done []string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range ids {
+		if e := w.erasures[id]; e != nil && e.State == Done && !e.DoneAt.After(by) {
+			done = append(done, id)
+		}
+	}
+	return done, nil
+}
+
+func (w *world) Lift(_ context.Context, ids []string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range ids {
+		delete(w.stones, id)
+	}
+	return nil
+}
+
+func (w *world) topics(context.Context) (time.Duration, error) { return w.life, w.lifeErr }
 
 func (w *world) Links(context.Context, string, tombstone.ID) ([][]byte, int, error) {
 	w.mu.Lock()
@@ -210,7 +252,7 @@ func (w *world) anna() *Erasure {
 
 func (w *world) job() *Job {
 	return NewJob(Config{Settle: 30 * time.Second, RestoreFor: time.Hour}, Deps{
-		Store: w, Tables: w, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Store: w, Tables: w, Topics: w.topics, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 }
 
@@ -491,6 +533,76 @@ func TestSaltsThatCannotBeDestroyedHoldNothingElseBack(t *testing.T) {
 		w.runFor(t, time.Hour-time.Second)
 		if w.prunes != 6 {
 			t.Errorf("salts are looked for %d times in an hour, want 6", w.prunes)
+		}
+	})
+}
+
+// runAt runs a Job for a moment once it is a time.
+func (w *world) runAt(t *testing.T, at time.Time) {
+	t.Helper()
+	time.Sleep(time.Until(at)) //nolint:forbidigo // the clock of the bubble
+	w.runFor(t, time.Millisecond)
+}
+
+func TestJob_LiftsTombstonesOnceNothingCanComeBack(t *testing.T) {
+	t.Parallel()
+	const life = 37 * 24 * time.Hour
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.life = life
+		e := w.anna()
+		w.runFor(t, 2*time.Minute)
+		if w.erasures[e.ID].State != Done {
+			t.Fatalf("the erasure is %s", w.erasures[e.ID].State)
+		}
+		ends := w.erasures[e.ID].DoneAt.Add(life + liftSlack)
+		w.stones["era_lost"] = w.begin // the metadata store knows nothing of it
+		open := newErasure(tombstone.Profile, "org_1", "web_1", w.begin, w.begin, audit.Actor{})
+		open.State = Deleting
+		open.add(tombstone.Visitor, []byte("v2"))
+		w.erasures[open.ID], w.stones[open.ID], w.fail = open, w.begin, "count web_1"
+
+		w.runAt(t, ends.Add(-2*time.Millisecond))
+		if len(w.stones) != 3 {
+			t.Errorf("before the end, %v are there", w.stones)
+		}
+		w.life = 0 // records are kept forever
+		w.runAt(t, ends)
+		w.life, w.lifeErr = life, errAway
+		w.runAt(t, ends.Add(time.Second))
+		if len(w.stones) != 3 {
+			t.Errorf("while nobody knows the end, %v are there", w.stones)
+		}
+		w.lifeErr = nil
+		w.stones[e.ID] = time.Now() // written again, after a restored backup
+		w.runAt(t, ends.Add(2*time.Second))
+		if len(w.stones) != 3 {
+			t.Errorf("of tombstones that were written again, %v are there", w.stones)
+		}
+		w.stones[e.ID] = w.begin
+		w.runAt(t, ends.Add(3*time.Second))
+		if _, there := w.stones[e.ID]; there || len(w.stones) != 2 {
+			t.Errorf("after the end, %v are there", w.stones)
+		}
+	})
+}
+
+func TestJob_LiftsAtTheEndOfARecordsLife(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.life = time.Hour
+		e := newErasure(tombstone.Profile, "org_1", "web_1", w.begin, w.begin, audit.Actor{})
+		e.State, e.DoneAt = Done, w.begin
+		w.erasures[e.ID], w.stones[e.ID] = e, w.begin
+		w.runFor(t, sweepEvery)
+		w.runAt(t, w.begin.Add(time.Hour+liftSlack-2*time.Millisecond))
+		if len(w.stones) != 1 {
+			t.Error("a tombstone is gone before its end")
+		}
+		w.runAt(t, w.begin.Add(time.Hour+liftSlack))
+		if len(w.stones) != 0 {
+			t.Error("a tombstone is there at its end")
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
+	"github.com/millrace/millrace/internal/tenant/attempt"
 	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
@@ -20,9 +21,18 @@ const MaxIDLen = 256
 // whose clock is ahead. It is as much as clocks may be apart before the doctor warns.
 const ClockSlack = 2 * time.Second
 
+// MaxWaiting is how many unfinished erasures an organization may have.
+const MaxWaiting = 1000
+
+// Requests is how often an organization may ask for visitors to be erased: about 2,900 a day.
+var Requests = attempt.Allowance{Burst: 1000, Interval: 30 * time.Second}
+
 // Registry keeps erasures.
 type Registry interface {
-	// CreateErasure adds an erasure, and who asked for it to the audit.
+	attempt.Store
+
+	// CreateErasure adds an erasure, and who asked for it to the audit. It returns
+	// managed.TooMany for an organization with MaxWaiting unfinished ones.
 	CreateErasure(ctx context.Context, by audit.By, e *Erasure) error
 	// Erasure returns an erasure, or ErrNotFound.
 	Erasure(ctx context.Context, id string) (*Erasure, error)
@@ -65,7 +75,8 @@ type Subject struct {
 // now, on edges whose clocks are ahead by no more than ClockSlack. Of an anonymous id that is
 // what is stored under the id itself and under its hashes of the days whose salts are known,
 // which is today, and yesterday for some minutes; of a profile id that is an e-mail address
-// also what is stored under its hash. A subject with none of the ids is a Validation error.
+// also what is stored under its hash. A subject with none of the ids is a Validation error,
+// more than Requests are a RateLimited one, and more than MaxWaiting managed.TooMany.
 func (s *Service) Request(ctx context.Context, by audit.By, subject Subject) (*Erasure, error) {
 	if subject.ProfileID == "" && subject.AnonymousID == "" {
 		var bad apierr.Rejection
@@ -87,6 +98,10 @@ func (s *Service) Request(ctx context.Context, by audit.By, subject Subject) (*E
 		if err := s.visitor(ctx, e, []byte(subject.AnonymousID)); err != nil {
 			return nil, err
 		}
+	}
+	charge := attempt.Of(Requests, "erasure", subject.OrganizationID)
+	if err := attempt.Take(ctx, s.registry, now, charge); err != nil {
+		return nil, err
 	}
 	if err := s.registry.CreateErasure(ctx, by, e); err != nil {
 		return nil, err

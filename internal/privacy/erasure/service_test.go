@@ -7,8 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/event"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
+	"github.com/millrace/millrace/internal/tenant/attempt"
 	"github.com/millrace/millrace/internal/tenant/audit"
 )
 
@@ -16,7 +18,21 @@ import (
 type registry struct {
 	Registry
 
-	salts map[time.Time][]byte
+	salts   map[time.Time][]byte
+	charged map[[32]byte]int
+}
+
+// Charge implements attempt.Store: of a registry with counts.
+func (b registry) Charge(_ context.Context, _ time.Time, all ...attempt.Charge) (*attempt.Rejection, error) {
+	for _, c := range all {
+		if b.charged != nil && b.charged[c.Key] >= c.Burst {
+			return &attempt.Rejection{Charge: c, Wait: c.Interval}, nil
+		}
+		if b.charged != nil {
+			b.charged[c.Key]++
+		}
+	}
+	return nil, nil
 }
 
 func (b registry) Salts(context.Context) (map[time.Time][]byte, error)   { return b.salts, nil }
@@ -108,5 +124,30 @@ func TestAUserIsErasedTogetherWithAVisitorIDThatIsNamed(t *testing.T) {
 	}
 	if _, err := NewService(registry{}, nil).Request(t.Context(), audit.By{}, Subject{OwnerID: "web_1"}); err == nil {
 		t.Error("nobody is erased")
+	}
+}
+
+func TestService_BoundsTheRequestsOfAnOrganization(t *testing.T) {
+	t.Parallel()
+	s := NewService(registry{charged: map[[32]byte]int{}}, nil)
+	request := func(organization string) error {
+		anna := Subject{OrganizationID: organization, OwnerID: "web_1", ProfileID: "anna"}
+		_, err := s.Request(t.Context(), audit.By{}, anna)
+		return err
+	}
+	for range Requests.Burst {
+		if err := request("org_1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := request("org_1"); !apierr.Is(err, apierr.RateLimited) || apierr.Of(err).RetryAfter != Requests.Interval {
+		t.Errorf("one more: %v", err)
+	}
+	if err := request("org_2"); err != nil {
+		t.Errorf("of another organization: %v", err)
+	}
+	_, err := s.Request(t.Context(), audit.By{}, Subject{OrganizationID: "org_1", OwnerID: "web_1"})
+	if !apierr.Is(err, apierr.Validation) {
+		t.Errorf("without a visitor: %v", err)
 	}
 }

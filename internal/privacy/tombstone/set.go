@@ -10,8 +10,8 @@ type ofOwner struct {
 	website  int64 // 0: it was not erased
 	profiles map[ID]int64
 	visitors map[ID]int64
-	// Tombstones are only added, and their moments only moved on, so these two tell
-	// one state from a later one.
+	// A tombstone that is added has a later moment than one that is removed, so these two
+	// tell one state from a later one.
 	count, sum int64
 }
 

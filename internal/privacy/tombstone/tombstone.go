@@ -4,8 +4,8 @@
 // It promises that a tombstone never names a person: it holds a hash of the id,
 // over the owner too, so that the same id of two owners looks different. Whoever
 // knows an id can find out whether it was erased; nobody can read it from the
-// tombstone. Tombstones are never taken away: what they are about may come back
-// out of a topic, a dead letter or a backup at any time.
+// tombstone. A tombstone is taken away only once nothing that it is about can come
+// back out of a topic or a dead letter; that of a website never is.
 //
 // A Set answers for every record that is stored, so it costs nothing while there
 // are no tombstones, one lookup for an owner who has none, and one comparison for

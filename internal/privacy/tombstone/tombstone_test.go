@@ -143,10 +143,17 @@ func TestAWatchIsNeverOlderThanItMayBe(t *testing.T) {
 			about("shop", tombstone.Visitor, "w", moment), about("shop", tombstone.Visitor, "w", moment.Add(time.Second)))
 		time.Sleep(5 * time.Second) //nolint:forbidigo // the clock of the bubble
 		owners(1, 3)
-		const counted = "# HELP millrace_sink_tombstones Tombstones in memory: one for each visitor id, user id or website " +
-			"ever erased.\n# TYPE millrace_sink_tombstones gauge\nmillrace_sink_tombstones 3\n"
+		const counted = "# HELP millrace_sink_tombstones Tombstones in memory: one for each erased website, " +
+			"visitor id or user id. Those of visitors and users end when no record with the id can come back.\n" +
+			"# TYPE millrace_sink_tombstones gauge\nmillrace_sink_tombstones 3\n"
 		if err := testutil.GatherAndCompare(reg, strings.NewReader(counted), "millrace_sink_tombstones"); err != nil {
 			t.Error(err)
+		}
+		source.rows = source.rows[:1] // those of visitors have ended
+		time.Sleep(5 * time.Second)   //nolint:forbidigo // the clock of the bubble
+		owners(1, 4)
+		if set, err := watch.Current(t.Context()); err != nil || set.Size() != 1 {
+			t.Errorf("once tombstones have ended: %d are there, %v", set.Size(), err)
 		}
 		source.err = errors.New("connection refused")
 		time.Sleep(5 * time.Second) //nolint:forbidigo // the clock of the bubble

@@ -47,7 +47,8 @@ func NewWatch(source Source, age time.Duration, reg prometheus.Registerer) *Watc
 		}),
 		stones: promauto.With(reg).NewGauge(prometheus.GaugeOpts{
 			Name: "millrace_sink_tombstones",
-			Help: "Tombstones in memory: one for each visitor id, user id or website ever erased.",
+			Help: "Tombstones in memory: one for each erased website, visitor id or user id. Those of visitors and users " +
+				"end when no record with the id can come back.",
 		}),
 	}
 }

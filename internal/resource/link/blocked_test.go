@@ -196,6 +196,8 @@ func TestATargetIsAShortLinkOrAHost(t *testing.T) {
 		"https://evil.example/login":           "give it alone: evil.example",
 		"sale-26":                              "the host has no dot",
 		"localhost":                            "the host has no dot",
+		"xn--a.example":                        "IDNA rejects the host",
+		"https://a\u0378.evil.example/":        "IDNA rejects the host",
 		"":                                     "the address is invalid",
 		"/sale":                                "the address is invalid",
 		"mailto:ann@evil.example":              "the address is invalid",

@@ -82,6 +82,9 @@ func (b *Blocks) Block(ctx context.Context, by audit.By, target, reason string) 
 	if err != nil {
 		return nil, err
 	}
+	if _, ok := parseHost(block.Name); block.Kind == BlockHost && !ok {
+		return nil, b.reject("IDNA rejects the host")
+	}
 	if reason != "" {
 		if block.Reason, err = displayname.Clean("reason", reason, MaxReasonLen); err != nil {
 			return nil, err

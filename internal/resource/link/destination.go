@@ -70,6 +70,7 @@ func (r *Rules) checkURL(bad *apierr.Rejection, field, text string) {
 		return
 	}
 	web := u.Scheme == "http" || u.Scheme == "https"
+	host, known := parseHost(u.Hostname())
 	switch {
 	case !slices.Contains(r.Schemes, u.Scheme):
 		bad.Add(field, "scheme", "%s must begin with %s", field, r.beginnings())
@@ -77,9 +78,11 @@ func (r *Rules) checkURL(bad *apierr.Rejection, field, text string) {
 		bad.Add(field, "userinfo", "%s must not contain a user name or password", field)
 	case web && (u.Opaque != "" || u.Hostname() == ""):
 		bad.Add(field, "invalid_url", "%s must be an absolute URL such as https://example.com/path", field)
-	case web && r.ours(u.Hostname()):
+	case web && !known:
+		bad.Add(field, "invalid_host", "%s must have a valid host; IDNA rejects %.100q", field, u.Hostname())
+	case web && r.ours(host):
 		bad.Add(field, "own_host", "%s must not point to a short-link host", field)
-	case web && r.blocked[HostKey(u.Hostname())]:
+	case web && r.blocked[host]:
 		bad.Add(field, "blocked_host", "%s must not point to a host that the operator has blocked", field)
 	}
 }

@@ -59,6 +59,9 @@ func TestAHostnameIsOneThatAnOrganizationCanOwn(t *testing.T) {
 		"API.example.com":                    "!own_host",
 		"in.example.com.":                    "!own_host",
 		"xn--a.example":                      "!invalid_hostname",
+		"xn--.example.com":                   "!invalid_hostname",
+		"a\u0378.example":                    "!invalid_hostname",
+		"אa.example":                         "!invalid_hostname",
 		"go。example.com":                     "go.example.com",
 		strings.Repeat("é", 60) + ".example": "!too_long",
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/fair"
 )
 
 // edit changes a link by the fields. Of what is wrong with them, all is in the Validation
@@ -55,7 +56,7 @@ func (s *Service) hash(ctx context.Context, l *Link, password *string) (err erro
 		return nil
 	}
 	if l.PasswordHash = ""; *password != "" {
-		l.PasswordHash, err = s.deps.Passwords.HashText(ctx, *password)
+		l.PasswordHash, err = s.deps.Passwords.HashText(ctx, fair.Owner{Tenant: "link", Name: l.OrganizationID}, *password)
 	}
 	return err
 }

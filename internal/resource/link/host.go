@@ -3,6 +3,7 @@ package link
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,19 +18,28 @@ var hostNames = idna.New(
 
 // HostKey is what hosts are compared by: in lower case, without a dot at the end,
 // international names in ASCII, IP addresses in their one form. It allocates nothing for a
-// name that is so already.
+// name that is so already. A host that IDNA rejects is compared as it was written.
 func HostKey(host string) string {
 	if isHostKey(host) {
 		return host
 	}
-	if ascii, err := hostNames.ToASCII(host); err == nil {
+	key, _ := parseHost(host)
+	return key
+}
+
+// parseHost returns the HostKey of a host. It reports false for a name with an empty label or
+// with a label that IDNA rejects: browsers may read such a name in another way than hosts are
+// compared here.
+func parseHost(host string) (key string, ok bool) {
+	ascii, err := hostNames.ToASCII(host)
+	if err == nil {
 		host = ascii
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if addr, ok := addrOf(host); ok {
-		return addr.String()
+		return addr.String(), true
 	}
-	return host
+	return host, err == nil && !slices.Contains(strings.Split(host, "."), "")
 }
 
 // HostOf is the HostKey of an address of http or https, and empty for others. It allocates

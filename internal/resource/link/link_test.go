@@ -77,6 +77,17 @@ func TestADestinationIsWhereABrowserMayBeSent(t *testing.T) {
 		"https://example.com/\u2028":           "invalid_url",
 		"https://example.com/%zz":              "invalid_url",
 		"https://example.com/\xff":             "invalid_url",
+		"https://xn--a.example/":               "invalid_host",
+		"https://xn--.evil.example/":           "invalid_host", // punycode of nothing
+		"https://XN--A.ｅvil.example/":          "invalid_host",
+		"https://a\u0378.evil.example/":        "invalid_host", // no character
+		"https://a%CD%B8.evil.example/":        "invalid_host",
+		"https://a\u200db.evil.example/":       "invalid_host",
+		"https://אa.evil.example/":             "invalid_host", // both directions
+		"https://evil..example/":               "invalid_host",
+		"https://a_b.-c-.r3---sn.example./":    "",
+		"https://xn--bcher-kva.example/":       "",
+		"https://127.1/":                       "",
 		"https://user@example.com":             "userinfo",
 		"https://user:secret@example.com":      "userinfo",
 		"https://go.example.com/abc":           "own_host",

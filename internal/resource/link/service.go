@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/tenant/attempt"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/managed"
@@ -47,9 +48,9 @@ type NameStore interface {
 	BlockedHosts(ctx context.Context, hosts []string) ([]string, error)
 }
 
-// Hasher hashes passwords.
+// Hasher hashes passwords; share is whose turn it takes.
 type Hasher interface {
-	HashText(ctx context.Context, text string) (string, error)
+	HashText(ctx context.Context, share fair.Owner, text string) (string, error)
 }
 
 // Deps are what a service works with.

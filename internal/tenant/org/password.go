@@ -41,10 +41,7 @@ const (
 	tagLen  = 32 // bytes
 )
 
-var (
-	errNotPHC = errors.New("the stored password hash is not argon2id in PHC form")
-	errBusy   = errors.New("too many passwords are waiting to be hashed")
-)
+var errNotPHC = errors.New("the stored password hash is not argon2id in PHC form")
 
 var b64 = base64.RawStdEncoding
 

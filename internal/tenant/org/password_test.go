@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/tenant/org"
 )
 
@@ -18,7 +19,8 @@ func TestPasswordHashIsPHCWithTheCostsThatOWASPAsksFor(t *testing.T) {
 	if !form.MatchString(a) {
 		t.Errorf("HashPassword() = %q", a)
 	}
-	if inTurn, err := org.NewPasswords().Hash(t.Context(), "correct horse"); err != nil || !form.MatchString(inTurn) {
+	inTurn, err := org.NewPasswords().Hash(t.Context(), fair.Owner{}, "correct horse")
+	if err != nil || !form.MatchString(inTurn) {
 		t.Errorf("Passwords.Hash() = %q, %v", inTurn, err)
 	}
 	b, err := org.HashPassword("correct horse")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/tenant/attempt"
 	"github.com/millrace/millrace/internal/tenant/token"
 )
@@ -48,25 +49,44 @@ func (s *Service) attempt(ctx context.Context, charges ...attempt.Charge) error 
 	return err
 }
 
-// guess returns what a guess of a client at the password of an address is charged to.
-func (s *Service) guess(ctx context.Context, c Caller, email string) ([]attempt.Charge, error) {
-	known, err := s.known(ctx, c, email)
-	if err != nil {
-		return nil, err
+// RecentFor is how long hashing keeps a share for a network after a sign-in from it.
+const RecentFor = 7 * 24 * time.Hour
+
+// known is the share of hashing of a client that an account knows, and of one with a token
+// that was mailed to it. Accounts take turns, so that nobody's own account is a way to the
+// share of others.
+func known(email string) fair.Owner { return fair.Owner{Tenant: "known", Name: email} }
+
+// unknown is the share of all other clients. Networks take turns, and those from which
+// somebody signed in lately have a share apart from strangers.
+func (s *Service) unknown(c Caller) fair.Owner {
+	network := attempt.Network(c.Addr)
+	if s.recent.Has(network, s.now()) {
+		return fair.Owner{Tenant: "recent", Name: network}
 	}
-	if known != "" {
-		return []attempt.Charge{attempt.Of(Allowances.KnownSignIns, "sign-in known", known)}, nil
+	return fair.Owner{Tenant: "stranger", Name: network}
+}
+
+// guess returns what a guess of a client at the password of an address is charged to, and
+// whose share of hashing it uses.
+func (s *Service) guess(ctx context.Context, c Caller, email string) ([]attempt.Charge, fair.Owner, error) {
+	client, err := s.client(ctx, c, email)
+	if err != nil {
+		return nil, fair.Owner{}, err
+	}
+	if client != "" {
+		return []attempt.Charge{attempt.Of(Allowances.KnownSignIns, "sign-in known", client)}, known(email), nil
 	}
 	return []attempt.Charge{
 		ofAddress(Allowances.AddressSignIns, "sign-in", c),
 		ofAccount(Allowances.AccountSignIns, "sign-in", email),
 		ofAccount(Allowances.NetworkAccountSignIns, "sign-in "+attempt.Network(c.Addr), email),
-	}, nil
+	}, s.unknown(c), nil
 }
 
-// known names the device or the session by which the account of an address knows a
+// client names the device or the session by which the account of an address knows a
 // client; empty for none.
-func (s *Service) known(ctx context.Context, c Caller, email string) (string, error) {
+func (s *Service) client(ctx context.Context, c Caller, email string) (string, error) {
 	if token.WellFormed(c.Device) {
 		known, err := s.deps.Devices.KnowsDevice(ctx, token.HashOf(c.Device), email, s.now().Add(-DeviceLife))
 		if err != nil || known {

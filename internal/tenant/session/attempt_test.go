@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/tenant/attempt"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/org"
@@ -134,6 +135,68 @@ func TestNobodysFailuresKeepOutWhomTheAccountKnows(t *testing.T) {
 	if _, err := w.SignIn(t.Context(), device, email, "new password"); !apierr.Is(err, apierr.RateLimited) {
 		t.Errorf("a device of the time before the new password: %v", err)
 	}
+}
+
+// org.Passwords gives each of these shares its turns, whatever waits in the others.
+func TestService_HashesInTheShareOfTheClient(t *testing.T) {
+	t.Parallel()
+	var hashing *passwords
+	w := newWorld(t, func(_ *session.Config, d *session.Deps) { hashing = d.Passwords.(*passwords) })
+	w.run()
+	client := func(addr, device, token string) session.Caller {
+		c := from(addr)
+		c.Device, c.Token = device, token
+		return c
+	}
+	known := fair.Owner{Tenant: "known", Name: email}
+	expect := func(name string, want fair.Owner, err error) {
+		t.Helper()
+		if err != nil || hashing.share != want {
+			t.Errorf("%s: the share of %v, %v; want that of %v", name, hashing.share, err, want)
+		}
+	}
+	signIn := func(c session.Caller) *session.Opened {
+		t.Helper()
+		return w.must(w.SignIn(t.Context(), c, email, password))
+	}
+	_, err := w.SignIn(t.Context(), from("2001:db8::1"), email, "wrong")
+	if !apierr.Is(err, apierr.AuthRequired) {
+		t.Fatal(err)
+	}
+	o := signIn(from("2001:db8::2"))
+	expect("after a wrong password", fair.Owner{Tenant: "stranger", Name: "2001:db8::/64"}, nil)
+	_, err = w.SignIn(t.Context(), from("2001:db8::3"), "bob@example.com", "wrong")
+	if !apierr.Is(err, apierr.AuthRequired) {
+		t.Fatal(err)
+	}
+	expect("a network that signed in", fair.Owner{Tenant: "recent", Name: "2001:db8::/64"}, nil)
+	o = signIn(client("192.0.2.1", o.Device, ""))
+	expect("a device", known, nil)
+	o = signIn(client("192.0.2.2", "", o.Token))
+	expect("a session", known, nil)
+	_, err = w.ChangePassword(t.Context(), client("192.0.2.3", "", o.Token), w.ann, password, "new password")
+	expect("a new password", known, err)
+	if err := w.ForgotPassword(t.Context(), from("192.0.2.4"), email); err != nil {
+		t.Fatal(err)
+	}
+	reset := tokenLine.FindStringSubmatch(w.mail(2))[1]
+	_, err = w.ResetPassword(t.Context(), from("192.0.2.4"), reset, "another password")
+	expect("a password reset", known, err)
+	memberships, err := w.Memberships(t.Context(), w.ann.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.SignUp(t.Context(), from("192.0.2.5"), session.NewAccount{
+		Email: "bob@example.com", Name: "Bob", Password: password,
+		Invitation: w.invite(memberships[0].OrganizationID, "bob@example.com", true),
+	})
+	expect("a sign-up", fair.Owner{Tenant: "stranger", Name: "192.0.2.5"}, err)
+	w.pass(session.RecentFor)
+	_, err = w.SignIn(t.Context(), from("2001:db8::4"), email, "wrong")
+	if !apierr.Is(err, apierr.AuthRequired) {
+		t.Fatal(err)
+	}
+	expect("a network that signed in long ago", fair.Owner{Tenant: "stranger", Name: "2001:db8::/64"}, nil)
 }
 
 func TestADeviceSignsInThroughALockOut(t *testing.T) {

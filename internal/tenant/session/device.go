@@ -20,7 +20,7 @@ const (
 
 // Devices keeps the devices from which people have signed in: a browser or program is
 // known by a token of its own, which opens nothing. It only has wrong passwords of others
-// not count against who has it.
+// not count against who has it, and a share of hashing apart from theirs.
 type Devices interface {
 	// KnowsDevice reports whether the account of an address knows the device with a
 	// token of that hash, from a sign-in after since.

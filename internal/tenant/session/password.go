@@ -24,7 +24,7 @@ func (s *Service) ChangePassword(
 	if err := s.confirm(ctx, c, u, "currentPassword", current); err != nil {
 		return nil, err
 	}
-	hash, err := s.deps.Passwords.Hash(ctx, password)
+	hash, err := s.deps.Passwords.Hash(ctx, known(u.Email), password)
 	if err != nil {
 		return nil, about("newPassword", err)
 	}
@@ -38,14 +38,14 @@ func (s *Service) ChangePassword(
 
 // confirm returns nil where a signed-in user has sent the account's password in a field.
 func (s *Service) confirm(ctx context.Context, c Caller, u *org.User, field, password string) error {
-	charges, err := s.guess(ctx, c, u.Email)
+	charges, share, err := s.guess(ctx, c, u.Email)
 	if err != nil {
 		return err
 	}
 	if err := s.attempt(ctx, charges...); err != nil {
 		return err
 	}
-	ok, err := s.deps.Passwords.Verify(ctx, u.PasswordHash, password)
+	ok, err := s.deps.Passwords.Verify(ctx, share, u.PasswordHash, password)
 	if err == nil && !ok {
 		s.noteRejected(c.by(u), u.Email, actionPasswordRejected)
 		return apierr.Invalid(field, "wrong", field+" must be the account's password")
@@ -135,7 +135,7 @@ func (s *Service) resetPassword(ctx context.Context, c Caller, text, password st
 	if err != nil {
 		return nil, err
 	}
-	hash, err := s.deps.Passwords.Hash(ctx, password)
+	hash, err := s.deps.Passwords.Hash(ctx, known(u.Email), password)
 	if err != nil {
 		return nil, about("newPassword", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/tenant/attempt"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/org"
@@ -67,8 +68,8 @@ type Credentials interface {
 // Passwords hashes and verifies passwords, as org.Passwords does: the empty hash is
 // that of an account which does not exist, and as much work as any other.
 type Passwords interface {
-	Hash(ctx context.Context, password string) (string, error)
-	Verify(ctx context.Context, hash, password string) (bool, error)
+	Hash(ctx context.Context, share fair.Owner, password string) (string, error)
+	Verify(ctx context.Context, share fair.Owner, hash, password string) (bool, error)
 }
 
 // Mailer sends mails. Send does not wait for the mail server; an error means that
@@ -117,6 +118,7 @@ type Service struct {
 	cfg        Config
 	deps       Deps
 	metrics    metrics
+	recent     *attempt.Recent // networks that signed in
 	forgot     chan forgotten
 	rejections chan rejected
 }
@@ -127,7 +129,7 @@ func New(cfg Config, deps Deps) *Service {
 		deps.Now = time.Now
 	}
 	return &Service{
-		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics),
+		cfg: cfg, deps: deps, metrics: newMetrics(deps.Metrics), recent: attempt.NewRecent(RecentFor),
 		forgot: make(chan forgotten, maxForgotten), rejections: make(chan rejected, maxRejected),
 	}
 }
@@ -172,14 +174,14 @@ func (s *Service) SignIn(ctx context.Context, c Caller, email, password string) 
 	if normal, err := org.NormalizeEmail(email); err == nil {
 		email = normal // what is no address is nobody's
 	}
-	charges, err := s.guess(ctx, c, email)
+	charges, share, err := s.guess(ctx, c, email)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.attempt(ctx, charges...); err != nil {
 		return nil, err
 	}
-	o, err := s.signIn(ctx, c, email, password)
+	o, err := s.signIn(ctx, c, share, email, password)
 	result := resultOK
 	switch {
 	case errors.Is(err, errWrong):
@@ -190,13 +192,15 @@ func (s *Service) SignIn(ctx context.Context, c Caller, email, password string) 
 		return nil, err
 	case err != nil:
 		result = resultReturned
+	default:
+		s.recent.Add(attempt.Network(c.Addr), s.now())
 	}
 	s.metrics.signIns.WithLabelValues(result).Inc()
 	s.refund(ctx, charges...) // this was no guess
 	return o, err
 }
 
-func (s *Service) signIn(ctx context.Context, c Caller, email, password string) (*Opened, error) {
+func (s *Service) signIn(ctx context.Context, c Caller, share fair.Owner, email, password string) (*Opened, error) {
 	u, err := s.deps.Accounts.UserByEmail(ctx, email)
 	hash := ""
 	switch {
@@ -205,7 +209,7 @@ func (s *Service) signIn(ctx context.Context, c Caller, email, password string) 
 	case !errors.Is(err, org.ErrUserNotFound):
 		return nil, err
 	}
-	ok, err := s.deps.Passwords.Verify(ctx, hash, password)
+	ok, err := s.deps.Passwords.Verify(ctx, share, hash, password)
 	switch {
 	case err != nil:
 		return nil, err
@@ -332,7 +336,7 @@ func (s *Service) SignUp(ctx context.Context, c Caller, in NewAccount) (*Opened,
 	if err := s.attempt(ctx, ofAddress(Allowances.AddressSignUps, "sign-up", c)); err != nil {
 		return nil, err
 	}
-	hash, err := s.deps.Passwords.Hash(ctx, in.Password)
+	hash, err := s.deps.Passwords.Hash(ctx, s.unknown(c), in.Password)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/adapter/store/storetest"
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/session"
@@ -31,17 +32,25 @@ const (
 
 var lifetimes = session.Lifetimes{Idle: 14 * 24 * time.Hour, Absolute: 90 * 24 * time.Hour}
 
-// passwords has cheap hashes and counts those that are verified.
+// passwords has cheap hashes, counts those that are verified and keeps the last share.
 type passwords struct {
 	*org.Passwords
 
 	verified atomic.Int32
+	share    fair.Owner
 }
 
 // Verify implements session.Passwords.
-func (p *passwords) Verify(ctx context.Context, hash, password string) (bool, error) {
+func (p *passwords) Verify(ctx context.Context, share fair.Owner, hash, password string) (bool, error) {
 	p.verified.Add(1)
-	return p.Passwords.Verify(ctx, hash, password)
+	p.share = share
+	return p.Passwords.Verify(ctx, share, hash, password)
+}
+
+// Hash implements session.Passwords.
+func (p *passwords) Hash(ctx context.Context, share fair.Owner, password string) (string, error) {
+	p.share = share
+	return p.Passwords.Hash(ctx, share, password)
 }
 
 // world is a service on a store of its own, with Ann in it, and a clock.
@@ -66,7 +75,7 @@ func newWorld(t *testing.T, change func(*session.Config, *session.Deps)) *world 
 	}
 	t.Cleanup(func() { w.db.Close() })
 	hashing := &passwords{Passwords: org.NewPasswordsAt(org.Costs{MemoryKiB: 8, Passes: 1, Lanes: 1})}
-	hash, err := hashing.Hash(t.Context(), password)
+	hash, err := hashing.Hash(t.Context(), fair.Owner{}, password)
 	if err != nil {
 		t.Fatal(err)
 	}

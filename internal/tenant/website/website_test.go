@@ -85,6 +85,10 @@ func TestDomainHasOneForm(t *testing.T) {
 		"www.www.example.com":    "example.com",
 		"example.com:port":       "",
 		"fe80::1%eth0":           "",
+		"xn--a.example":          "",
+		"xn--.example":           "",
+		"a\u0378.example":        "",
+		"אa.example":             "",
 	} {
 		got, err := website.NormalizeDomain(text)
 		if got != want || (err == nil) != (want != "") {

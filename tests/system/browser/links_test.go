@@ -17,6 +17,7 @@ import (
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/api/linkhost"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/resource/link/redirect"
 	"github.com/millrace/millrace/internal/testkit"
@@ -32,7 +33,7 @@ func (g guarded) Find(_ context.Context, _ []byte, _ time.Time, to *link.Served)
 }
 
 // Verify implements redirect.Passwords.
-func (guarded) Verify(_ context.Context, _, password string) (bool, error) {
+func (guarded) Verify(_ context.Context, _ fair.Owner, _, password string) (bool, error) {
 	return password == "sesame", nil
 }
 

@@ -19,6 +19,8 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/millrace/millrace/internal/adapter/clickhouse"
 	"github.com/millrace/millrace/internal/adapter/clickhouse/deletion"
@@ -33,6 +35,7 @@ import (
 	"github.com/millrace/millrace/internal/pipeline/verify"
 	"github.com/millrace/millrace/internal/platform/config"
 	"github.com/millrace/millrace/internal/privacy/erasure"
+	"github.com/millrace/millrace/internal/privacy/tombstone"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/org"
 	"github.com/millrace/millrace/internal/tenant/website"
@@ -81,10 +84,17 @@ func newOffice(t *testing.T) *office {
 // work runs the job until everything is erased that was asked for.
 func (o *office) work() {
 	o.t.Helper()
+	o.workUntil(func() error { return nil })
+}
+
+// workUntil is work, and until something is so besides.
+func (o *office) workUntil(so func() error) {
+	o.t.Helper()
 	eraser := deletion.NewEraser(o.ClickHouse)
 	defer eraser.Close()
 	job := erasure.NewJob(erasure.Config{Settle: 200 * time.Millisecond}, erasure.Deps{
 		Store: o.db, Tables: eraser, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Topics: func(ctx context.Context) (time.Duration, error) { return kafka.Life(ctx, o.Kafka) },
 		Now: func() time.Time {
 			if o.now.IsZero() {
 				return time.Now()
@@ -104,7 +114,7 @@ func (o *office) work() {
 		if err == nil && len(open) > 0 {
 			err = fmt.Errorf("erasure %+v is open", *open[0])
 		}
-		return err
+		return errors.Join(err, so())
 	})
 	cancel()
 	if err := <-ended; err != nil {
@@ -235,7 +245,7 @@ func (o *office) holds(want ...string) {
 // replay has every event stored again, under a new epoch.
 func (o *office) replay() {
 	o.t.Helper()
-	o.again(repair.Pipeline{Topic: record.TopicEvents, Group: o.Sink.Group})
+	o.again(repair.ReplayOptions{Pipeline: repair.Pipeline{Topic: record.TopicEvents, Group: o.Sink.Group}})
 	o.Store(o.t)
 }
 
@@ -247,17 +257,17 @@ func (o *office) replayTold(more ...string) {
 		if slices.Contains(kafka.ExposureTopics, topic) {
 			group = kafka.ExposureGroup(o.Sink.Group)
 		}
-		o.again(repair.Pipeline{Topic: topic, Group: group})
+		o.again(repair.ReplayOptions{Pipeline: repair.Pipeline{Topic: topic, Group: group}})
 	}
 	o.storeTold()
 }
 
-func (o *office) again(pipeline repair.Pipeline) {
+func (o *office) again(options repair.ReplayOptions) {
 	o.t.Helper()
 	store := ledgerstore.NewStore(o.ClickHouse)
 	defer store.Close()
-	if _, err := repair.Replay(o.t.Context(), repair.ReplayDeps{Groups: o.Offsets, Log: o.Offsets, Store: store},
-		repair.ReplayOptions{Pipeline: pipeline}); err != nil {
+	deps := repair.ReplayDeps{Groups: o.Offsets, Log: o.Offsets, Store: store}
+	if _, err := repair.Replay(o.t.Context(), deps, options); err != nil {
 		o.t.Fatal(err)
 	}
 }
@@ -322,6 +332,79 @@ func TestAnErasedProfileIsNowhereAndDoesNotComeBack(t *testing.T) {
 	o.Produce(t, stage.Event{ID: "z1", Profile: "anna", Received: time.Now().Add(erasure.ClockSlack + time.Second)})
 	o.Store(t)
 	if diff := cmp.Diff([]string{"b1", "c1", "z1"}, o.events()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// retire removes the records of a topic, as its retention does.
+func (o *office) retire(topic string) {
+	o.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(o.Kafka.Brokers...))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	ends, err := admin.ListEndOffsets(o.t.Context(), kafka.TopicName(o.Kafka, topic))
+	if err == nil {
+		_, err = admin.DeleteRecords(o.t.Context(), ends.Offsets())
+	}
+	if err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func TestErasure_EndsItsTombstonesAfterTheTopics(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	gone := []tombstone.Tombstone{{Owner: "web_9", Kind: tombstone.Website, Before: tombstone.Forever}}
+	eraser := deletion.NewEraser(o.ClickHouse)
+	defer eraser.Close()
+	if err := eraser.Bury(t.Context(), "era_website", gone); err != nil {
+		t.Fatal(err)
+	}
+	o.Produce(t, stage.Event{ID: "a1", Profile: "anna"}, stage.Event{ID: "b1", Profile: "ben"})
+	o.Store(t)
+	asked := o.request("web_1", "anna", "")
+	o.work()
+	done, err := o.service.Get(t.Context(), o.org.ID, "", asked.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	life, err := kafka.Life(t.Context(), o.Kafka)
+	if err != nil || life <= 0 {
+		t.Fatalf("records live for %v, %v", life, err)
+	}
+	stones := func(kind string) uint64 {
+		return o.Count(t, "(SELECT count() FROM tombstones WHERE kind "+kind+" 'website')")
+	}
+	o.replay()
+	o.holds("b1")
+	if n := stones("!="); n == 0 {
+		t.Error("the tombstone has ended while the topic has her events")
+	}
+	o.retire(record.TopicEvents)
+	o.Produce(t, stage.Event{ID: "b2", Profile: "ben"})
+	o.Store(t)
+	o.now = done.DoneAt.Add(life + 25*time.Hour)
+	o.workUntil(func() error {
+		if n := stones("!="); n > 0 {
+			return fmt.Errorf("%d tombstones of visitors are there", n)
+		}
+		return nil
+	})
+	o.again(repair.ReplayOptions{
+		Pipeline: repair.Pipeline{Topic: record.TopicEvents, Group: o.Sink.Group}, Offset: -1, From: 1,
+	})
+	o.Store(t)
+	o.holds("b1", "b2")
+	if n := stones("="); n != 1 {
+		t.Errorf("%d tombstones of websites are there, want 1", n)
+	}
+	// What arrives now is compared with no tombstone of hers any more.
+	o.Produce(t, stage.Event{ID: "a2", Profile: "anna", Received: asked.Before})
+	o.Store(t)
+	if diff := cmp.Diff([]string{"a2", "b1", "b2"}, o.events()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
@@ -289,6 +290,37 @@ func (e *Eraser) Delete(ctx context.Context, stones []tombstone.Tombstone) error
 		}
 	}
 	return e.refill(ctx, stones)
+}
+
+// ofVisitors selects the tombstones of profiles and visitor ids.
+const ofVisitors = "kind IN ('" + string(tombstone.Profile) + "', '" + string(tombstone.Visitor) + "')"
+
+// Buried implements erasure.Tables.
+func (e *Eraser) Buried(ctx context.Context, by time.Time) (erasureIDs []string, err error) {
+	var ids proto.ColStr
+	if err := e.Read(ctx, schema.Tombstones.Name, ch.Query{
+		Body: "SELECT erasure_id AS id FROM tombstones WHERE " + ofVisitors + " GROUP BY id\n" +
+			"HAVING max(created_at) <= fromUnixTimestamp64Milli(toInt64(" + strconv.FormatInt(by.UnixMilli(), 10) + "), 'UTC')",
+		Result: proto.Results{{Name: "id", Data: &ids}},
+		OnResult: func(context.Context, proto.Block) error {
+			for i := range ids.Rows() {
+				erasureIDs = append(erasureIDs, ids.Row(i))
+			}
+			return nil
+		},
+	}); err != nil {
+		return nil, fmt.Errorf("reading the erasures of old tombstones: %w", err)
+	}
+	return erasureIDs, nil
+}
+
+// Lift implements erasure.Tables.
+func (e *Eraser) Lift(ctx context.Context, erasureIDs []string) error {
+	quoted := make([]string, len(erasureIDs))
+	for i, id := range erasureIDs {
+		quoted[i] = "'" + clickhouse.Quote.Replace(id) + "'"
+	}
+	return e.deleteFrom(ctx, &schema.Tombstones, ofVisitors+" AND erasure_id IN ("+strings.Join(quoted, ", ")+")")
 }
 
 // usageFirst lists the tables to delete from, first the one that keepUsage reads: once its rows

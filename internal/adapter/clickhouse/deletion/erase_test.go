@@ -361,6 +361,51 @@ func TestTombstonesAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
+func TestEraser_LiftsTombstonesOfVisitorsAlone(t *testing.T) {
+	t.Parallel()
+	cfg := stagetest.Migrated(t)
+	e := stagetest.Opened(t, NewEraser(cfg))
+	stone := clickhousetest.Stone
+	for id, stones := range map[string][]tombstone.Tombstone{
+		`era'1`: {
+			stone("web_1", tombstone.Profile, "anna"), stone("web_1", tombstone.Visitor, "v1"),
+			stone("web_1", tombstone.Website, ""), // no erasure has both
+		},
+		"era_2": {stone("web_1", tombstone.Visitor, "v2")},
+		"era_3": {stone("web_3", tombstone.Website, "")},
+	} {
+		if err := e.Bury(t.Context(), id, stones); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old, err := e.Buried(t.Context(), time.Now().Add(-time.Hour))
+	if err != nil || len(old) != 0 {
+		t.Errorf("of an hour ago there are %v, %v", old, err)
+	}
+	all, err := e.Buried(t.Context(), time.Now().Add(time.Hour))
+	if slices.Sort(all); err != nil || !slices.Equal(all, []string{`era'1`, "era_2"}) {
+		t.Errorf("there are %v, %v", all, err)
+	}
+	_, before, _, err := e.Tombstones(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Lift(t.Context(), []string{`era'1`, "era_3"}); err != nil {
+		t.Fatal(err)
+	}
+	left, _, changed, err := e.Tombstones(t.Context(), before)
+	if err != nil || !changed {
+		t.Errorf("the tombstones changed: %t, %v", changed, err)
+	}
+	var kinds []string
+	for _, s := range left {
+		kinds = append(kinds, s.Owner+" "+string(s.Kind))
+	}
+	if slices.Sort(kinds); !slices.Equal(kinds, []string{"web_1 visitor", "web_1 website", "web_3 website"}) {
+		t.Errorf("%v are left", kinds)
+	}
+}
+
 // Whatever table is added, what it has of visitors is found by these columns.
 func TestEveryTableWithIdsOfVisitorsIsErasable(t *testing.T) {
 	t.Parallel()

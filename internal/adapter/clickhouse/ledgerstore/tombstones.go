@@ -15,8 +15,8 @@ import (
 )
 
 // Tombstones implements tombstone.Source. What the table holds is told by the
-// number of its rows and the time of the last one: rows are only added, and when
-// some are merged it is read once more than needed.
+// number of its rows and the time of the last one: when some are merged it is
+// read once more than needed.
 func (l *Ledger) Tombstones(
 	ctx context.Context, known string,
 ) (all []tombstone.Tombstone, state string, changed bool, err error) {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/adapter/store"
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/privacy/erasure"
 	"github.com/millrace/millrace/internal/privacy/tombstone"
 	"github.com/millrace/millrace/internal/tenant/audit"
@@ -136,6 +139,74 @@ var erasureTests = map[string]func(*testing.T, *Fixture){
 		is, err := s.CountErasures(t.Context())
 		if diff := cmp.Diff(want, is); err != nil || diff != "" {
 			t.Errorf("CountErasures(), %v (-want +got):\n%s", err, diff)
+		}
+	},
+	"organizations take turns with their open erasures": func(t *testing.T, f *Fixture) {
+		s := f.Store()
+		for i, organization := range []string{"org_1", "org_1", "org_1", "org_2", "org_2", "org_3"} {
+			e := anErasure(fmt.Sprintf("era_%d", i), organization, "web_1", tombstone.Profile)
+			if err := s.CreateErasure(t.Context(), somebody, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, tc := range []struct {
+			without []string
+			want    []string
+		}{
+			{nil, []string{"era_0", "era_3", "era_5", "era_1", "era_4"}},
+			{[]string{"era_0", "era_3", "era_5"}, []string{"era_1", "era_4", "era_2"}},
+		} {
+			open, err := s.OpenErasures(t.Context(), erasure.Selection{Without: tc.without, Limit: 5})
+			if diff := cmp.Diff(tc.want, erasureIDs(open)); err != nil || diff != "" {
+				t.Errorf("without %v, %v (-want +got):\n%s", tc.without, err, diff)
+			}
+		}
+	},
+	"an organization has a bounded number of open erasures": func(t *testing.T, f *Fixture) {
+		s := f.Store()
+		o := f.Organization()
+		add := func(i int, organization string, kind tombstone.Kind) error {
+			return s.CreateErasure(t.Context(), somebody, anErasure(fmt.Sprintf("era_%04d", i), organization,
+				fmt.Sprintf("web_%d", i), kind))
+		}
+		if err := s.InTx(t.Context(), func(ctx context.Context, tx *store.Store) error { // one, to be quick
+			for i := range erasure.MaxWaiting {
+				e := anErasure(fmt.Sprintf("era_%04d", i), o.ID, "web_1", tombstone.Visitor)
+				if err := tx.CreateErasure(ctx, somebody, e); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := add(erasure.MaxWaiting, o.ID, tombstone.Profile); !apierr.Is(err, apierr.QuotaExceeded) {
+			t.Errorf("one more: %v", err)
+		}
+		if err := add(erasure.MaxWaiting, o.ID, tombstone.Website); err != nil {
+			t.Errorf("a website: %v", err)
+		}
+		if err := add(erasure.MaxWaiting+1, f.Organization().ID, tombstone.Profile); err != nil {
+			t.Errorf("another organization: %v", err)
+		}
+		done := anErasure("era_0000", o.ID, "web_0", tombstone.Visitor)
+		for i, id := range []string{"era_0000", "era_0001"} { // one for the website's, and one to spare
+			done.ID, done.State, done.DoneAt = id, erasure.Done, kept(Start.Add(time.Duration(i)*time.Minute))
+			if err := s.SaveErasure(t.Context(), done, Start); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := add(erasure.MaxWaiting+2, o.ID, tombstone.Profile); err != nil {
+			t.Errorf("once one is done: %v", err)
+		}
+		ids := []string{"era_0000", "era_0001", "era_0002", "era_none"}
+		for after, want := range map[time.Duration][]string{
+			-time.Millisecond: nil, 0: {"era_0000"}, time.Minute: {"era_0000", "era_0001"},
+		} {
+			got, err := s.DoneErasures(t.Context(), ids, kept(Start.Add(after)))
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("done by %v, %v (-want +got):\n%s", after, err, diff)
+			}
 		}
 	},
 	"erasures are listed by organization and owner, newest first": func(t *testing.T, f *Fixture) {

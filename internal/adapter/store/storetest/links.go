@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/tenant/managed"
 	"github.com/millrace/millrace/internal/tenant/org"
@@ -19,7 +20,9 @@ import (
 type plain struct{}
 
 // HashText implements link.Hasher.
-func (plain) HashText(_ context.Context, text string) (string, error) { return "hash of " + text, nil }
+func (plain) HashText(_ context.Context, _ fair.Owner, text string) (string, error) {
+	return "hash of " + text, nil
+}
 
 // links returns the rules over the fixture's store.
 func (f *Fixture) links(most int) *link.Service {

@@ -9,7 +9,8 @@
 // promises that maxClicks counts people only, and as exactly as the store does.
 //
 // It knows nothing of HTTP's forms: a surface reads requests and writes answers. It keeps
-// neither addresses nor user agents, but for a minute those that it counts, as hashes.
+// neither addresses nor user agents. It keeps hashes of the addresses that it counts for a
+// minute, and of those that sent a link's right password for a week.
 // What it counts is the process's own: behind a balancer each edge allows as much.
 package redirect
 
@@ -22,8 +23,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace/millrace/internal/pipeline/enrich"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/resource/link/click"
+	"github.com/millrace/millrace/internal/tenant/attempt"
 )
 
 // Links finds links by key, as link.KeyOn says it.
@@ -56,9 +59,10 @@ type Visitors interface {
 	Visitor(addr netip.Addr, userAgent []byte) enrich.Visitor
 }
 
-// Passwords verifies passwords against their hashes, which takes a while.
+// Passwords verifies passwords against their hashes, which takes a while; share is whose
+// turn it takes.
 type Passwords interface {
-	Verify(ctx context.Context, hash, password string) (bool, error)
+	Verify(ctx context.Context, share fair.Owner, hash, password string) (bool, error)
 }
 
 // Config holds the settings of a Host.
@@ -84,8 +88,10 @@ type Deps struct {
 type Host struct {
 	shared    string
 	deps      Deps
-	unknown   *tries // by address, slugs that lead nowhere
-	passwords *tries // by link and address
+	unknown   *tries          // by address, slugs that lead nowhere
+	passwords *tries          // by link and address
+	guesses   *tries          // by link: passwords from addresses that are not recent
+	recent    *attempt.Recent // link and network of right passwords
 	spent     spent
 	metrics   *metrics
 	visits    sync.Pool // of *Visit
@@ -98,6 +104,7 @@ func New(cfg Config, deps Deps) *Host {
 	}
 	h := &Host{shared: cfg.SharedHost, deps: deps, metrics: newMetrics(deps.Metrics)}
 	h.unknown, h.passwords = newTries(MaxUnknown, deps.Now()), newTries(MaxPasswords, deps.Now())
+	h.guesses, h.recent = newTries(MaxLinkPasswords, deps.Now()), attempt.NewRecent(recentFor)
 	h.visits.New = func() any { return newVisit() }
 	return h
 }

@@ -13,10 +13,16 @@ import (
 
 // How much is allowed within any stretch of Window.
 const (
-	MaxPasswords = 5  // passwords of one link from one address, but for right ones
-	MaxUnknown   = 60 // different slugs without a link from one address
-	Window       = time.Minute
+	MaxPasswords = 5 // passwords of one link from one address, but for right ones
+	// MaxLinkPasswords is as many from all addresses that did not send a right one lately.
+	MaxLinkPasswords = 100
+	MaxUnknown       = 60 // different slugs without a link from one address
+	Window           = time.Minute
 )
+
+// recentFor is how long other visitors' wrong passwords do not count against an address that
+// sent a link's right one.
+const recentFor = 7 * 24 * time.Hour
 
 // ipv6Bits is how much of an address of IPv6 is one visitor's.
 const ipv6Bits = 64

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/resource/link"
+	"github.com/millrace/millrace/internal/tenant/attempt"
 )
 
 // PassFor is how long a visitor who gave a link's password is not asked for it again.
@@ -32,20 +34,45 @@ func (h *Host) password(ctx context.Context, v *Visit) (bool, error) {
 // try takes a password that somebody typed. It counts before it is looked at, so that
 // many at once are not more, and does not once it was right.
 func (h *Host) try(ctx context.Context, v *Visit) error {
-	who := h.passwords.networkOf(v.link.ID, v.Addr)
-	if err := h.passwords.take(who, 0, v.at); err != nil {
-		return err
-	}
-	right, err := h.deps.Passwords.Verify(ctx, v.link.PasswordHash, string(v.Password))
-	if err == nil && !right {
-		return &apierr.Error{Code: apierr.Forbidden, Message: "The password is wrong"}
-	}
-	h.passwords.giveBack(who)
+	network := attempt.Network(v.Addr.Unmap())
+	sender := v.link.ID + v.link.PasswordHash + network // not recent after a change of the password
+	recent := h.recent.Has(sender, v.at)
+	giveBack, err := h.takePassword(v, recent)
 	if err != nil {
 		return err
 	}
+	share := fair.Owner{Tenant: v.link.OrganizationID, Name: network}
+	if recent {
+		share.Tenant += " recent"
+	}
+	right, err := h.deps.Passwords.Verify(ctx, share, v.link.PasswordHash, string(v.Password))
+	if err == nil && !right {
+		return &apierr.Error{Code: apierr.Forbidden, Message: "The password is wrong"}
+	}
+	giveBack()
+	if err != nil {
+		return err
+	}
+	h.recent.Add(sender, v.at)
 	v.Response = Response{Kind: Accepted, Pass: newPass(&v.link, v.at.Add(PassFor))}
 	return nil
+}
+
+// takePassword counts a password for the visitor's address and, unless the address is recent,
+// for the link. It returns how to take that back.
+func (h *Host) takePassword(v *Visit, recent bool) (giveBack func(), err error) {
+	who, link := h.passwords.networkOf(v.link.ID, v.Addr), h.guesses.text(v.link.ID)
+	if err := h.passwords.take(who, 0, v.at); err != nil {
+		return nil, err
+	}
+	if recent {
+		return func() { h.passwords.giveBack(who) }, nil
+	}
+	if err := h.guesses.take(link, 0, v.at); err != nil {
+		h.passwords.giveBack(who)
+		return nil, err
+	}
+	return func() { h.passwords.giveBack(who); h.guesses.giveBack(link) }, nil
 }
 
 // passLen is the length of a pass before it is written in base64: when it ends, in Unix

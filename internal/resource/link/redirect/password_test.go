@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace/millrace/internal/contract/apierr"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/resource/link"
 )
 
@@ -121,5 +122,110 @@ func TestFivePasswordsAMinuteOfAnAddressForALink(t *testing.T) {
 	s.pass(Window)
 	if _, err := s.ask(t, "vault", typed("secret")); err != nil {
 		t.Errorf("a minute later: %v", err)
+	}
+}
+
+func TestHost_VerifiesAPasswordInTheNetworksShare(t *testing.T) {
+	t.Parallel()
+	l := guarded()
+	l.OrganizationID = "org_1"
+	s := newStage(t, l)
+	for i, want := range []string{"org_1", "org_1", "org_1 recent"} {
+		password := []string{"wrong", "secret", "secret"}[i]
+		_, _ = s.ask(t, "vault", func(r *Request) {
+			typed(password)(r)
+			r.Addr = netip.MustParseAddr("::ffff:192.0.2.7")
+		})
+		if s.share != (fair.Owner{Tenant: want, Name: "192.0.2.7"}) {
+			t.Errorf("password %d: the share of %v, want that of %s", i, s.share, want)
+		}
+	}
+}
+
+// fromNetwork sends a password from the nth network.
+func fromNetwork(n int, password string) func(*Request) {
+	return func(r *Request) {
+		typed(password)(r)
+		r.Addr = netip.AddrFrom4([4]byte{203, 0, 113, byte(n)})
+	}
+}
+
+func TestHost_CountsPasswordsOfALinkFromAllNetworks(t *testing.T) {
+	t.Parallel()
+	other := guarded()
+	other.Slug = "other"
+	s := newStage(t, guarded(), other)
+	if _, err := s.ask(t, "vault", typed("secret")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range MaxLinkPasswords - 1 {
+		if _, err := s.ask(t, "vault", fromNetwork(i, "wrong")); code(err) != apierr.Forbidden {
+			t.Fatalf("password %d: %v", i, err)
+		}
+	}
+	for range MaxLinkPasswords { // right ones do not count
+		if _, err := s.ask(t, "vault", fromNetwork(200, "secret")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.ask(t, "vault", fromNetwork(201, "wrong")); code(err) != apierr.Forbidden {
+		t.Errorf("the last that is allowed: %v", err)
+	}
+	_, err := s.ask(t, "vault", fromNetwork(202, "secret"))
+	if f := apierr.Of(err); code(err) != apierr.RateLimited || f.RetryAfter <= 0 || f.RetryAfter > Window {
+		t.Errorf("one more: %v", err)
+	}
+	if _, err := s.ask(t, "other", fromNetwork(202, "secret")); err != nil {
+		t.Errorf("another link: %v", err)
+	}
+	s.pass(Window)
+	for range MaxPasswords { // the rejected one did not count either
+		if _, err := s.ask(t, "vault", fromNetwork(202, "wrong")); code(err) != apierr.Forbidden {
+			t.Errorf("a minute later: %v", err)
+		}
+	}
+}
+
+func TestHost_KeepsARecentNetworkOutOfALinksCount(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, guarded())
+	flood := func() {
+		for i := range MaxLinkPasswords {
+			if _, err := s.ask(t, "vault", fromNetwork(i, "wrong")); code(err) != apierr.Forbidden {
+				t.Fatalf("password %d: %v", i, err)
+			}
+		}
+	}
+	if _, err := s.ask(t, "vault", typed("secret")); err != nil {
+		t.Fatal(err)
+	}
+	s.pass(recentFor - 1)
+	flood()
+	if _, err := s.ask(t, "vault", typed("secret")); err != nil {
+		t.Errorf("a network that sent the right password: %v", err)
+	}
+	for range MaxPasswords {
+		if _, err := s.ask(t, "vault", typed("wrong")); code(err) != apierr.Forbidden {
+			t.Error(err)
+		}
+	}
+	if _, err := s.ask(t, "vault", typed("secret")); code(err) != apierr.RateLimited {
+		t.Errorf("after its own wrong ones: %v", err)
+	}
+	s.pass(recentFor)
+	flood()
+	if _, err := s.ask(t, "vault", typed("secret")); code(err) != apierr.RateLimited {
+		t.Errorf("a network that sent it long ago: %v", err)
+	}
+	s.pass(Window)
+	if _, err := s.ask(t, "vault", typed("secret")); err != nil {
+		t.Error(err)
+	}
+	l := guarded()
+	l.PasswordHash = "#another"
+	s.put(l)
+	flood()
+	if _, err := s.ask(t, "vault", typed("another")); code(err) != apierr.RateLimited {
+		t.Errorf("a network that sent the password before: %v", err)
 	}
 }

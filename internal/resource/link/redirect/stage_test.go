@@ -10,6 +10,7 @@ import (
 
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/pipeline/enrich"
+	"github.com/millrace/millrace/internal/platform/fair"
 	"github.com/millrace/millrace/internal/resource/link"
 	"github.com/millrace/millrace/internal/resource/link/click"
 )
@@ -38,6 +39,7 @@ type stage struct {
 	asked  int   // for uses
 	looked int   // for links
 	clicks []click.Click
+	share  fair.Owner // of the last password
 }
 
 func newStage(t *testing.T, links ...*link.Link) *stage {
@@ -127,7 +129,10 @@ func (s *stage) LinkByID(_ context.Context, id string) (*link.Link, error) {
 }
 
 // Verify implements Passwords: a hash is its password behind a sign.
-func (s *stage) Verify(_ context.Context, hash, password string) (bool, error) {
+func (s *stage) Verify(_ context.Context, share fair.Owner, hash, password string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.share = share
 	return hash == "#"+password, nil
 }
 

@@ -1,0 +1,45 @@
+package attempt
+
+import (
+	"strconv"
+	"testing"
+	"time"
+)
+
+func TestRecent_ForgetsANameAfterItsLife(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	r := NewRecent(time.Hour)
+	r.Add("a", start)
+	for after, want := range map[time.Duration]bool{0: true, time.Hour - 1: true, time.Hour: false} {
+		if got := r.Has("a", start.Add(after)); got != want {
+			t.Errorf("after %v: Has() = %t", after, got)
+		}
+	}
+	if r.Has("b", start) {
+		t.Error("it has a name that nobody added")
+	}
+	r.Add("a", start.Add(time.Minute))
+	if !r.Has("a", start.Add(time.Hour)) {
+		t.Error("adding a name again does not extend its life")
+	}
+}
+
+func TestRecent_BoundsWhatItRemembers(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	r := NewRecent(time.Hour)
+	for i := range 2 * maxRecent {
+		r.Add(strconv.Itoa(i), now)
+	}
+	if !r.Has("0", now) {
+		t.Error("the first of as many as fit is forgotten")
+	}
+	r.Add("one more", now)
+	if r.Has("0", now) || len(r.young) != 1 || len(r.old) != maxRecent {
+		t.Errorf("%d and %d are remembered", len(r.young), len(r.old))
+	}
+	if !r.Has(strconv.Itoa(maxRecent), now) {
+		t.Error("one of the latest is forgotten")
+	}
+}
