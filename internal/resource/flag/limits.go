@@ -50,5 +50,9 @@ func Bounds() []Bound {
 		},
 		{"steps that `flags/evaluate` explains", MaxSteps, "of an evaluation", 0},
 		{"versions that are kept", KeptVersions, "of a flag", 0},
+		{
+			"earlier versions that are kept", KeptVersionBytes,
+			"bytes of an organization's flags in all, each with 1,024 bytes besides its texts", 0,
+		},
 	}
 }
