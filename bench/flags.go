@@ -157,9 +157,14 @@ func loopFlagCore(_ context.Context, j job, say func(result) error) error {
 	var e flageval.Evaluator
 	at := time.Now()
 	return j.repeat(say, func() error {
+		e.Begin(context.Background())
 		e.Reset(set, &benchPerson, "", at)
 		for _, f := range flags {
-			if r := e.Evaluate(f); r.Reason != flageval.BySplit {
+			r, err := e.Evaluate(f)
+			if err != nil {
+				return err
+			}
+			if r.Reason != flageval.BySplit {
 				return fmt.Errorf("%s serves by %s", f.Definition.Key, r.Reason)
 			}
 		}

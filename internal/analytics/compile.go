@@ -19,8 +19,8 @@ type Environment struct {
 	Rollups bool
 	Dirty   []time.Time
 	// Reject says why the caller may not ask for a type, with ErrNoCredential or
-	// ErrNotCovered; such a parameter fails alone. personal tells that the request asks
-	// by who users are, which is never public. nil rejects nothing.
+	// ErrNotCovered; such a parameter fails alone. personal tells that the request filters or
+	// groups by a Personal field, which is never public. nil rejects nothing.
 	Reject func(t *Type, personal bool) error
 	// Public reports whether the caller may ask for a type only because it is public. nil
 	// stands for a caller who may ask for all that is not rejected.
@@ -31,7 +31,12 @@ func (e *Environment) reject(t *Type, r *Request) error {
 	if e.Reject == nil {
 		return nil
 	}
-	return e.Reject(t, r.personal())
+	field := r.personal()
+	err := e.Reject(t, field != "")
+	if err != nil && field != "" && e.Reject(t, false) == nil {
+		return &PersonalFieldError{Name: field, Err: err}
+	}
+	return err
 }
 
 // shown is a type as the caller sees it.

@@ -38,13 +38,13 @@ var Failures = []Failure{
 		Code:    string(apierr.AuthRequired),
 		Text:    "Authentication required",
 		err:     ErrNoCredential,
-		Meaning: "The query type is not public, and the request has no credential.",
+		Meaning: "The request has no credential, and the query type, or a field that it filters or groups by, is not public.",
 	},
 	{
 		Code:    string(apierr.Forbidden),
 		Text:    "Insufficient permissions",
 		err:     ErrNotCovered,
-		Meaning: "The credential does not cover the query type.",
+		Meaning: "The credential does not cover the query type, or a field that the request filters or groups by.",
 	},
 	{
 		Code:    "QUERY_TIMEOUT",
@@ -74,8 +74,26 @@ var (
 	ErrNotCovered   = errors.New("the query type is not covered by the credential")
 )
 
-// failureOf returns the row of an error.
+// PersonalFieldError is why a parameter is rejected only for a field that its request filters or groups
+// by. Its text is for the caller.
+type PersonalFieldError struct {
+	Name string // as the caller wrote it
+	Err  error  // ErrNoCredential or ErrNotCovered
+}
+
+func (e *PersonalFieldError) Error() string {
+	return failureOf(e.Err).Text + " to filter or group by " + echo(e.Name)
+}
+
+func (e *PersonalFieldError) Unwrap() error { return e.Err }
+
+// failureOf returns the row of an error, with a text of its own for a PersonalFieldError.
 func failureOf(err error) *Failure {
+	if personal, ok := errors.AsType[*PersonalFieldError](err); ok {
+		row := *failureOf(personal.Err)
+		row.Text = personal.Error()
+		return &row
+	}
 	last := len(Failures) - 1
 	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrUnavailable) {
 		err = ErrTimeout

@@ -72,9 +72,12 @@ func countFilters(filters []Filter) int {
 	return n
 }
 
-// personal reports whether a request asks by who users are.
-func (r *Request) personal() bool {
-	return slices.ContainsFunc(r.GroupBy, isPersonal) || namesPersonal(r.Filters)
+// personal returns the first personal field that a request groups or filters by; empty for none.
+func (r *Request) personal() string {
+	if i := slices.IndexFunc(r.GroupBy, isPersonal); i >= 0 {
+		return r.GroupBy[i]
+	}
+	return personalIn(r.Filters)
 }
 
 func isPersonal(name string) bool {
@@ -82,11 +85,17 @@ func isPersonal(name string) bool {
 	return f != nil && f.Personal
 }
 
-func namesPersonal(filters []Filter) bool {
-	return slices.ContainsFunc(filters, func(f Filter) bool {
-		_, items := f.group()
-		return isPersonal(f.Field) || namesPersonal(items)
-	})
+func personalIn(filters []Filter) string {
+	for i := range filters {
+		if isPersonal(filters[i].Field) {
+			return filters[i].Field
+		}
+		_, items := filters[i].group()
+		if name := personalIn(items); name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // namesField reports whether a comparison is by a field, wherever it stands.

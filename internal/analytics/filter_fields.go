@@ -28,8 +28,9 @@ type Field struct {
 	Kind    FieldKind
 	// Tables have it; nil stands for all that hold what visitors do.
 	Tables []string
-	// Personal fields tell who a user is. Nobody may filter or group by them who may ask
-	// no more than what is public.
+	// Personal fields tell who a user is, or one visitor from others: filters such as starts_with
+	// would spell out an id. A caller who may query only public types must not filter or group
+	// by them.
 	Personal bool
 	// expr is its SQL over a row of the table, owned by us. That of a KeysField is
 	// the predicate of one {value} being there; that of a ValueField its text, with
@@ -79,11 +80,12 @@ var Fields = []Field{
 	{Name: "source", Doc: "Source label.", Tables: inEvents, expr: "e.source"},
 	{Name: "profile_id", Doc: "Your own id of the user.", Personal: true, expr: "e.profile_id"},
 	{
-		Name: "anonymous_id",
-		Doc:  "Visitor id as stored; hashed unless the website's settings disable it.",
-		expr: "e.anonymous_id",
+		Name:     "anonymous_id",
+		Doc:      "Visitor id as stored; hashed unless the website's settings disable it.",
+		Personal: true,
+		expr:     "e.anonymous_id",
 	},
-	{Name: "session_id", Doc: "Session id.", expr: "e.session_id"},
+	{Name: "session_id", Doc: "Session id.", Personal: true, expr: "e.session_id"},
 	{Name: "website_id", Doc: "Website id; for queries about an organization.", expr: "e.website_id"},
 	{Name: "browser_name", Aliases: []string{"browser"}, Doc: "Browser.", expr: "e.browser"},
 	{Name: "browser_version", Doc: "Its version.", expr: "e.browser_version"},

@@ -63,11 +63,17 @@ func filters(d *document) {
 		"trait that is not known equals nothing. Traits are those of the event's `profile_id`, else of the user that its " +
 		"visitor id\n" +
 		"was told to be, and what was told last counts.")
+	d.paragraph("A caller who can query only the public types of a public website cannot filter or group by a personal " +
+		"field.")
 	var rows [][]string
 	for _, f := range analytics.Fields {
-		rows = append(rows, []string{code(f.Name), codes(f.Aliases), kinds[f.Kind], f.Doc})
+		personal := ""
+		if f.Personal {
+			personal = "yes"
+		}
+		rows = append(rows, []string{code(f.Name), codes(f.Aliases), kinds[f.Kind], personal, f.Doc})
 	}
-	d.table([]string{"Field", "Also", "Kind", "Meaning"}, rows)
+	d.table([]string{"Field", "Also", "Kind", "Personal", "Meaning"}, rows)
 	d.heading("Operators")
 	d.paragraph("Values are strings, numbers and booleans. Texts are compared exactly, case included.")
 	rows = nil

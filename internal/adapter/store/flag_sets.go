@@ -78,6 +78,9 @@ func (s *Store) moveFlags(ctx context.Context, was, is *website.Website) error {
 			return err
 		}
 	}
+	if err := s.trimVersions(ctx, is.OrganizationID); err != nil {
+		return err
+	}
 	return s.raiseFlagsOf(ctx, is.ID, is.UpdatedAt, was.OrganizationID, is.OrganizationID)
 }
 

@@ -32,7 +32,15 @@ type flagVersionRow struct {
 	ActorName  string  `bun:"actor_name"`
 }
 
-// keepVersion keeps what a flag is now, and forgets what it was too many changes ago.
+// earlierBytes is what the versions of a flag take before its current one, each with 1024 bytes
+// besides its texts. The lengths are read without the texts.
+const earlierBytes = "(SELECT COALESCE(SUM(" + versionBytes + "), 0) FROM flag_versions AS fv " +
+	"WHERE fv.flag_id = flags.id AND fv.version < flags.version)"
+
+const versionBytes = "1024 + octet_length(fv.about) + octet_length(fv.definition)"
+
+// keepVersion keeps what a flag is now, and forgets what it was too many changes ago, and what the
+// organization's flags were too many bytes ago.
 func (s *Store) keepVersion(
 	ctx context.Context, by audit.By, action managed.Action, was, is *flag.Flag, row *flagRow,
 ) error {
@@ -51,6 +59,42 @@ func (s *Store) keepVersion(
 		Where("version <= ?", is.Version-flag.KeptVersions).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("deleting old versions of flag %s: %w", is.ID, err)
+	}
+	if _, err := s.write.ExecContext(ctx, "UPDATE flags SET version_bytes = "+earlierBytes+" WHERE id = ?",
+		is.ID); err != nil {
+		return fmt.Errorf("counting the bytes of versions of flag %s: %w", is.ID, err)
+	}
+	return s.trimVersions(ctx, is.OrganizationID)
+}
+
+// trimVersions deletes the oldest versions of an organization's flags, but no current one, if they
+// have more than flag.KeptVersionBytes. It frees an eighth of that, so that few changes delete any.
+func (s *Store) trimVersions(ctx context.Context, organizationID string) error {
+	var total int64
+	if err := s.write.NewRaw("SELECT COALESCE(SUM(version_bytes), 0) FROM flags WHERE organization_id = ?",
+		organizationID).Scan(ctx, &total); err != nil {
+		return fmt.Errorf("counting the bytes of flag versions of organization %s: %w", organizationID, err)
+	}
+	if total <= flag.KeptVersionBytes {
+		return nil
+	}
+	excess := total - flag.KeptVersionBytes + flag.KeptVersionBytes/8
+	var until instant
+	err := s.write.NewRaw("SELECT t.made_at FROM (SELECT fv.made_at, SUM("+versionBytes+") OVER (ORDER BY fv.made_at) AS "+
+		"bytes FROM flag_versions AS fv JOIN flags AS f ON f.id = fv.flag_id "+
+		"WHERE f.organization_id = ? AND fv.version < f.version) AS t WHERE t.bytes >= ? ORDER BY t.made_at LIMIT 1",
+		organizationID, excess).Scan(ctx, &until)
+	if err == nil {
+		_, err = s.write.ExecContext(ctx, "DELETE FROM flag_versions WHERE made_at <= ? "+
+			"AND flag_id IN (SELECT f.id FROM flags AS f WHERE f.organization_id = ?) "+
+			"AND version < (SELECT f.version FROM flags AS f WHERE f.id = flag_versions.flag_id)", until, organizationID)
+	}
+	if err == nil || errors.Is(err, sql.ErrNoRows) { // without a row, version_bytes was wrong
+		_, err = s.write.ExecContext(ctx, "UPDATE flags SET version_bytes = "+earlierBytes+" WHERE organization_id = ?",
+			organizationID)
+	}
+	if err != nil {
+		return fmt.Errorf("deleting old flag versions of organization %s: %w", organizationID, err)
 	}
 	return nil
 }

@@ -15,7 +15,10 @@ func (h *Host) evaluate(c *fiber.Ctx, w *work) error {
 		return err
 	}
 	f := w.find(w.text[paramKey])
-	r, ok := w.evaluate(f)
+	r, ok, err := w.evaluate(f)
+	if err != nil {
+		return err
+	}
 	body := c.Context().Response.SwapBody(nil)[:0]
 	if ok {
 		h.expose(w, f, r)
@@ -58,10 +61,14 @@ func (h *Host) bulk(c *fiber.Ctx, w *work) error {
 const timestamp = "2006-01-02T15:04:05.000Z"
 
 // named lists the flags of the keys that the caller names.
-func (h *Host) named(c *fiber.Ctx, w *work, b *listing) (err error) {
+func (h *Host) named(c *fiber.Ctx, w *work, b *listing) error {
 	for _, key := range w.keys {
 		f := w.find(key)
-		if r, ok := b.add(w, f); ok {
+		r, ok, err := b.add(w, f)
+		if err != nil {
+			return err
+		}
+		if ok {
 			w.served = append(w.served, served{f, r})
 		}
 		if w.outgrows(b.body) {
@@ -83,12 +90,15 @@ type listing struct {
 }
 
 // all lists the flags that the caller sees.
-func (b *listing) all(c *fiber.Ctx, w *work) (err error) {
+func (b *listing) all(c *fiber.Ctx, w *work) error {
 	for f := range w.set.All(w.website.ID) {
 		if !w.sees(f) {
 			continue
 		}
-		b.add(w, f)
+		_, _, err := b.add(w, f)
+		if err != nil {
+			return err
+		}
 		if w.outgrows(b.body) {
 			if b.body, err = w.claimAll(c, b.body); err != nil {
 				return err
@@ -99,14 +109,14 @@ func (b *listing) all(c *fiber.Ctx, w *work) (err error) {
 }
 
 // add appends what the person gets of a flag, unless that is as good as none.
-func (b *listing) add(w *work, f *flagset.Flag) (r flageval.Result, ok bool) {
-	if r, ok = w.evaluate(f); !ok {
-		return r, false
+func (b *listing) add(w *work, f *flagset.Flag) (r flageval.Result, ok bool, err error) {
+	if r, ok, err = w.evaluate(f); !ok {
+		return r, false, err
 	}
 	if b.n++; b.n > 1 {
 		b.body = append(b.body, ',')
 	}
 	b.body = append(append(append(b.body, '"'), f.Key()...), `":`...)
 	b.body = appendResult(b.body, f, r)
-	return r, true
+	return r, true, nil
 }

@@ -125,22 +125,16 @@ func (h *Host) place(all []shown, trusted bool, addr netip.Addr) {
 // tell passes exposures on, and returns how many: not those of a flag or variant that there
 // is none of for the caller, of one that is off, or that does not ask for them.
 func (h *Host) tell(s *subject, all []shown) (n int) {
-	var evaluator flageval.Evaluator
 	for i := range all {
 		told := &all[i]
 		e := Exposure{
 			Website: s.website, Flag: s.find(told.Flag), Told: true, UserID: told.UserID, AnonymousID: told.AnonymousID,
 			Country: told.Country, Environment: told.Environment, Time: h.deps.Now(),
 		}
-		if e.Flag == nil || !e.Counts() {
+		if e.Flag == nil || !e.Counts() || !e.Flag.On(e.Environment, e.Time) {
 			continue
 		}
 		if e.Variant = variantOf(e.Flag, told.Variant); e.Variant < 0 {
-			continue
-		}
-		person := flageval.Context{UserID: told.UserID, AnonymousID: told.AnonymousID}
-		evaluator.Reset(s.set.Compiled, &person, e.Environment, e.Time)
-		if evaluator.Evaluate(e.Flag.Flag).Reason == flageval.Off {
 			continue
 		}
 		n++

@@ -9,6 +9,7 @@ import (
 	"github.com/millrace/millrace/internal/api/httpkit"
 	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag"
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
 )
 
@@ -91,15 +92,17 @@ func (h *Host) ofrepBegin(c *fiber.Ctx, w *work, q *question, body []byte) error
 	if known && seen.at.After(w.at) && seen.at.Sub(w.at) <= ahead {
 		w.at = seen.at
 	}
-	w.evaluator.Reset(w.set.Compiled, &w.person, w.environment, w.at)
+	w.start(c)
 	return nil
 }
 
 // ofrepFlag serves POST …/ofrep/v1/evaluate/flags/{key}.
 func (h *Host) ofrepFlag(c *fiber.Ctx, w *work, q *question) error {
 	f := w.find(q.flag)
-	r, served := w.evaluate(f)
+	r, served, err := w.evaluate(f)
 	switch {
+	case err != nil:
+		return err
 	case f == nil:
 		return q.reject(flagNotFound, apierr.NotFound, "There is no such flag")
 	case r.Unidentified:
@@ -124,9 +127,12 @@ func (h *Host) ofrepBulk(c *fiber.Ctx, w *work, _ *question) error {
 		if n++; n > 1 {
 			body = append(body, ',')
 		}
-		body = w.appendEntry(body, f)
+		r, _, err := w.evaluate(f)
+		if err != nil {
+			return err
+		}
+		body = w.appendEntry(body, f, r)
 		if w.outgrows(body) {
-			var err error
 			if body, err = w.claimAll(c, body); err != nil {
 				return err
 			}
@@ -139,8 +145,7 @@ func (h *Host) ofrepBulk(c *fiber.Ctx, w *work, _ *question) error {
 }
 
 // appendEntry appends what became of one flag of many.
-func (w *work) appendEntry(dst []byte, f *flagset.Flag) []byte {
-	r, _ := w.evaluate(f)
+func (w *work) appendEntry(dst []byte, f *flagset.Flag, r flageval.Result) []byte {
 	if r.Unidentified {
 		return appendFailure(dst, f.Key(), true, targetingKeyMissing, noTargetingKey)
 	}

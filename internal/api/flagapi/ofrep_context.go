@@ -46,10 +46,8 @@ func (query *query) protocol(q *question, body []byte) (attributes map[string]an
 			return nil, q.because(invalidContext, err)
 		}
 	}
-	if n := len(attributes); n > flag.MaxAttributes {
-		var bad apierr.Rejection
-		bad.Add("context", "too_many", "context must have at most %d attributes; it has %d", flag.MaxAttributes, n)
-		return nil, q.because(invalidContext, bad.Err())
+	if err := flag.CheckAttributes("context", attributes); err != nil {
+		return nil, q.because(invalidContext, err)
 	}
 	return attributes, nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/netip"
 
-	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 )
@@ -19,7 +18,8 @@ const (
 	attrCountry = "$country"
 )
 
-// person makes the context of what a query string says. It rejects too many attributes.
+// person makes the context of what a query string says. It rejects attributes that are too many or too
+// long.
 func (h *Host) person(to *flageval.Context, q *query, trusted bool, addr netip.Addr) error {
 	*to = flageval.Context{
 		UserID: q.text[paramUserID], Email: q.text[paramEmail], AnonymousID: q.text[paramAnonymousID],
@@ -28,12 +28,12 @@ func (h *Host) person(to *flageval.Context, q *query, trusted bool, addr netip.A
 	if to.UserID == "" && to.Email == "" && to.AnonymousID == "" {
 		to.UserID = anonymous
 	}
-	attributes := properties(q.text[paramProperties])
-	if n := len(attributes); n > flag.MaxAttributes {
-		var bad apierr.Rejection
-		name := paramRows[paramProperties].name
-		bad.Add(name, "too_many", "%s must have at most %d members; it has %d", name, flag.MaxAttributes, n)
-		return bad.Err()
+	text := q.text[paramProperties]
+	attributes := properties(text)
+	if len(text) > flageval.MaxIDLen { // nothing in a shorter one is too long, and it has few members
+		if err := flag.CheckAttributes(paramRows[paramProperties].name, attributes); err != nil {
+			return err
+		}
 	}
 	h.describe(to, attributes, trusted, addr)
 	return nil

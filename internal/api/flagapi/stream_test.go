@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
@@ -125,8 +126,16 @@ func changed(f *flag.Flag) *flag.Flag {
 // serving serves the stream of a host on a port of its own; stop begins to end it.
 func serving(t *testing.T, h *Host) (url string, stop func()) {
 	t.Helper()
-	app, addr, log := newKit(), testkit.FreeAddr(t), slog.New(slog.DiscardHandler)
+	app := newKit()
 	httpkit.Handle(app, http.MethodGet, pathStream, h.stream)
+	addr, stop := listen(t, app)
+	return "http://" + addr + pathStream + "?clientId=public-1", stop
+}
+
+// listen serves an app on a port of its own; stop begins to end it, and the test waits for its end.
+func listen(t *testing.T, app *fiber.App) (addr string, stop func()) {
+	t.Helper()
+	addr, log := testkit.FreeAddr(t), slog.New(slog.DiscardHandler)
 	component := httpkit.ListenComponent("query", addr, "query.listen", app, log)
 	if err := component.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -140,7 +149,7 @@ func serving(t *testing.T, h *Host) (url string, stop func()) {
 			t.Error(err)
 		}
 	})
-	return "http://" + addr + pathStream + "?clientId=public-1", stop
+	return addr, stop
 }
 
 // following reads a stream.

@@ -1,6 +1,7 @@
 package flagapi
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ type work struct {
 	environment string
 	at          time.Time
 	evaluator   flageval.Evaluator
+	client      client // of the evaluator
 	counted     [outcomes]int
 	etag        []byte
 	exposure    Exposure
@@ -41,7 +43,7 @@ var works = sync.Pool{New: func() any { return new(work) }}
 func (w *work) release(c *fiber.Ctx) {
 	w.caller.release(c)
 	w.caller, w.query, w.person, w.environment = caller{}, query{}, flageval.Context{}, ""
-	w.exposure = Exposure{}
+	w.exposure, w.client = Exposure{}, client{}
 	clear(w.keys)
 	clear(w.served)
 	w.keys, w.served = w.keys[:0], w.served[:0]
@@ -58,8 +60,30 @@ func (h *Host) begin(c *fiber.Ctx, w *work) error {
 		return err
 	}
 	w.environment, w.at = w.text[paramEnvironment], h.deps.Now()
-	w.evaluator.Reset(w.set.Compiled, &w.person, w.environment, w.at)
+	w.start(c)
 	return nil
+}
+
+// start has the evaluator begin the request of c.
+func (w *work) start(c *fiber.Ctx) {
+	w.client = client{c.UserContext(), c}
+	w.evaluator.Begin(&w.client)
+	w.evaluator.Reset(w.set.Compiled, &w.person, w.environment, w.at)
+}
+
+// client is the context of a request, which also ends when its client leaves.
+type client struct {
+	context.Context //nolint:containedctx // it is one
+
+	request *fiber.Ctx
+}
+
+// Err implements context.Context. Who waits for Done learns nothing of a client that leaves.
+func (c *client) Err() error {
+	if httpkit.Gone(c.request) {
+		return context.Canceled
+	}
+	return c.Context.Err()
 }
 
 // find returns a flag that the caller may know of; nil for none.
@@ -70,15 +94,18 @@ func (s *subject) find(key string) *flagset.Flag {
 	return nil
 }
 
-// evaluate returns what the person gets of a flag; ok is false where that is as good as none.
-func (w *work) evaluate(f *flagset.Flag) (r flageval.Result, ok bool) {
+// evaluate returns what the person gets of a flag; ok is false where that is as good as none. The
+// errors are those of the evaluator.
+func (w *work) evaluate(f *flagset.Flag) (r flageval.Result, ok bool, err error) {
 	if f == nil {
 		w.counted[notFound]++
-		return r, false
+		return r, false, nil
 	}
-	r = w.evaluator.Evaluate(f.Flag)
+	if r, err = w.evaluator.Evaluate(f.Flag); err != nil {
+		return r, false, err
+	}
 	w.counted[outcomeOf(r)]++
-	return r, r.Reason != flageval.Off
+	return r, r.Reason != flageval.Off, nil
 }
 
 // expose tells that the person was served a flag that was asked for by its key.

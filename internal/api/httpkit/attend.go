@@ -62,6 +62,28 @@ func WhenGone(c *fiber.Ctx, gone func()) (stop func()) {
 	return conn.await(func() bool { return closed(socket) }, gone)
 }
 
+// Gone reports whether the client of a request has closed its connection. It takes nothing off the
+// connection, and costs a system call.
+func Gone(c *fiber.Ctx) (gone bool) {
+	conn, ok := c.Context().Conn().(*guardedConn)
+	if !ok {
+		return false
+	}
+	socket, ok := conn.Conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return false
+	}
+	err = raw.Control(func(fd uintptr) {
+		n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		gone = n <= 0 && !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR)
+	})
+	return gone && err == nil
+}
+
 // closed waits until the other side of a socket closes it, and reports whether it did; false once
 // there is something to read, and at the read deadline.
 func closed(socket syscall.Conn) (closed bool) {

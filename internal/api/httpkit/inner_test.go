@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"runtime"
 	"testing"
 	"time"
 
@@ -107,4 +108,30 @@ func TestWhenGone_LeavesTheNextRequestAlone(t *testing.T) {
 			t.Errorf("got %q and %v, want %q", got, err, want)
 		}
 	}
+}
+
+func TestGone_ReportsClosedConnection(t *testing.T) {
+	t.Parallel()
+	app := newApp(t, Config{Host: Query})
+	entered, left := make(chan bool), make(chan struct{})
+	Handle(app, http.MethodGet, "/slow", func(c *fiber.Ctx) error {
+		entered <- Gone(c)
+		for !Gone(c) && c.UserContext().Err() == nil {
+			runtime.Gosched()
+		}
+		if !Gone(c) {
+			t.Error("the client has left, and counts as present")
+		}
+		close(left)
+		return nil
+	})
+	conn := dial(t, serve(t, app), "127.0.0.1")
+	if _, err := io.WriteString(conn, "GET /slow HTTP/1.1\r\nHost: x\r\n\r\nGET /slow HTTP/1.1\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if <-entered {
+		t.Error("the client sends its next request, and counts as gone")
+	}
+	conn.Close()
+	<-left
 }

@@ -94,12 +94,9 @@ func first(to *[]byte, value []byte) {
 
 var errNoForm = errors.New("no form")
 
-// maxForm is the largest form with a password, in bytes.
-const maxForm = 8 << 10
-
 // typed returns the password in a form.
 func typed(c *fiber.Ctx) ([]byte, error) {
-	body, err := httpkit.BodyUpTo(c, maxForm)
+	body, err := httpkit.Body(c)
 	if err != nil {
 		return nil, err
 	}

@@ -149,6 +149,7 @@ func (c *flagContext) context(bad *apierr.Rejection, at string) flageval.Context
 		UserID: c.UserID, Email: c.Email, AnonymousID: c.AnonymousID, OrganizationID: c.OrganizationID, TeamID: c.TeamID,
 		Country: c.Country, Attributes: make(map[string]flageval.Value, len(c.Attributes)),
 	}
+	bad.Merge(flag.CheckAttributes(at+".attributes", c.Attributes))
 	for name, v := range c.Attributes {
 		is.Attributes[name] = flageval.ValueOf(v)
 	}

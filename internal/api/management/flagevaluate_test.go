@@ -3,6 +3,7 @@ package management_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -104,6 +105,48 @@ func TestFlagsAreEvaluatedWithoutBeingServed(t *testing.T) {
 	}
 	if list := do[[]flagData](d, "viewer", "flags/list", `{}`); len(list) != 2 {
 		t.Errorf("drafts were kept: %+v", list)
+	}
+}
+
+func TestFlagsEvaluate_RejectsLongAttributes(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	d.flagged(`"key":"nav","type":"boolean"`)
+	most := strings.Repeat("ü", 256)
+	do[evaluated](d, "viewer", "flags/evaluate", `{"key":"nav","context":{"attributes":{"a":["`+most+`"]}}}`)
+	for body, field := range map[string]string{
+		`{"key":"nav","context":{"attributes":{"a":"` + most + `x"}}}`:           "context.attributes.a",
+		`{"key":"nav","contexts":[{},{"attributes":{"a":[1,"` + most + `x"]}}]}`: "contexts[1].attributes.a[1]",
+		`{"key":"nav","context":{"userId":"` + most + `x"}}`:                     "context.userId",
+	} {
+		got := d.rejected("viewer", "flags/evaluate", body, http.StatusBadRequest, apierr.Validation)
+		if len(got.Details) != 1 || got.Details[0].Field != field {
+			t.Errorf("%s: %+v", field, got)
+		}
+	}
+}
+
+func TestFlagsEvaluate_RejectsCostlyCalls(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	var values []string
+	for i := range 10 {
+		values = append(values, fmt.Sprintf(`"(?:a?){330}%d"`, i))
+	}
+	id := d.flagged(`"key":"nav","type":"boolean","rules":[{"serve":{"variant":"on"},"conditions":{"all":[{"attribute":"a","op":"matches","values":[` +
+		strings.Join(values, ",") + `]}]}}]`)
+	do[flagData](d, "editor", "flags/enable", byID(id, ""))
+	contexts := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`{"attributes":{"a":"%s%d"}}`, strings.Repeat("a", 200), i))
+		}
+		return `{"key":"nav","contexts":[` + strings.Join(all, ",") + `]}`
+	}
+	do[evaluated](d, "viewer", "flags/evaluate", contexts(2)) // each costs some 2 of 10 million
+	got := d.rejected("viewer", "flags/evaluate", contexts(10), http.StatusBadRequest, apierr.Validation)
+	if len(got.Details) != 1 || !strings.Contains(got.Details[0].Message, "exceeds the cost limit") {
+		t.Errorf("%+v", got)
 	}
 }
 

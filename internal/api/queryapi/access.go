@@ -64,8 +64,8 @@ var readers = sync.OnceValue(func() (set auth.ScopeSet) {
 	return set
 })
 
-// reject says why a type may not be asked for; nil when it may. What is asked by who
-// users are, such as the summary of those with an email address, would tell who they are.
+// reject says why a type may not be asked for; nil when it may. What is asked by personal fields,
+// such as the summary of users with an email address, or of one session, would tell who they are.
 func (s *standing) reject(t *analytics.Type, personal bool) error {
 	switch {
 	case s.scopes.Has(auth.Scope(t.Scope)), s.public && t.Public && !personal:
@@ -85,17 +85,25 @@ func covered(plans []analytics.Plan, c *request, may *standing) error {
 	if may.absent != nil {
 		return may.absent
 	}
+	message := "" // the standard one
 	for i := range plans {
 		for j := range plans[i].Outputs {
-			if plans[i].Outputs[j].Rejected == nil {
+			rejected := plans[i].Outputs[j].Rejected
+			if rejected == nil {
 				return nil
+			}
+			if personal, ok := errors.AsType[*analytics.PersonalFieldError](rejected); ok {
+				message = personal.Error()
 			}
 		}
 	}
-	if c.anonymous() {
-		return c.unauthorized()
+	switch {
+	case c.elsewhere != nil:
+		return c.elsewhere
+	case c.anonymous():
+		return &apierr.Error{Code: apierr.AuthRequired, Message: message, Err: analytics.ErrNoCredential}
 	}
-	return apierr.Wrap(apierr.Forbidden, analytics.ErrNotCovered)
+	return &apierr.Error{Code: apierr.Forbidden, Message: message, Err: analytics.ErrNotCovered}
 }
 
 // subjectParameter is a parameter of the query string that says what a query is about.

@@ -239,3 +239,18 @@ func TestCompilingHasTheAccessOfQueries(t *testing.T) {
 		})
 	}
 }
+
+func TestCompile_RejectsPersonalFieldsForAnyone(t *testing.T) {
+	t.Parallel()
+	for _, field := range []string{"session_id", "anonymous_id", "profile_id", "trait:email"} {
+		body := `{"projectId":"web_open","type":"recent_errors","from":"2026-03-01","to":"2026-03-02","filters":[{"field":"` +
+			field + `","op":"starts_with","value":"a"}]}`
+		resp, text := call(t, http.MethodPost, "/v1/query/compile", "", body)
+		if resp.StatusCode != http.StatusUnauthorized || !strings.Contains(text, "to filter or group by "+field) {
+			t.Errorf("%s: %d %s", field, resp.StatusCode, text)
+		}
+		if resp, text := call(t, http.MethodPost, "/v1/query/compile", "global", body); resp.StatusCode != http.StatusOK {
+			t.Errorf("%s with a key: %d %s", field, resp.StatusCode, text)
+		}
+	}
+}

@@ -19,6 +19,8 @@ func TestWhoMayAskWhatOfAPublicWebsite(t *testing.T) {
 		byUser   = `{"parameters":["summary"],"preset":"today","filters":[{"field":"profile_id","op":"eq","value":"u"}]}`
 		byTrait  = `{"parameters":["summary"],"preset":"today","filters":[{"or":[{"not":{"field":"trait:email","op":"starts_with","value":"a"}}]}]}`
 		perUser  = `{"parameters":["summary"],"preset":"today","groupBy":["profile_id"]}`
+		session  = `{"parameters":["summary","top_pages"],"preset":"today","filters":[{"field":"session_id","op":"starts_with","value":"s"}]}`
+		visitor  = `{"parameters":["recent_errors"],"preset":"today","filters":[{"not":{"field":"anonymous_id","op":"eq","value":"v"}}]}`
 		failed   = `{"parameter":"session_list","success":false,"error":"`
 		anybody  = failed + `Authentication required","code":"AUTH_REQUIRED","data":[]}`
 		other    = failed + `Insufficient permissions","code":"FORBIDDEN","data":[]}`
@@ -53,6 +55,17 @@ func TestWhoMayAskWhatOfAPublicWebsite(t *testing.T) {
 		{"by what is known of them, with another organization's key", "foreign", "web_open", byTrait, 403, `"FORBIDDEN"`},
 		{"by what is known of them, with a key of the organization", "global", "web_open", byTrait, 200, response},
 		{"by who users are in a part of a batch", "", "web_open", `[` + perUser + `,` + summary + `]`, 200, response},
+		{"by a session", "", "web_open", session, 401, `"error":"Authentication required to filter or group by session_id"`},
+		{"by a visitor", "", "web_open", visitor, 401, `"error":"Authentication required to filter or group by anonymous_id"`},
+		{
+			"by a visitor, with another organization's key", "foreign", "web_open", visitor, 403,
+			`"error":"Insufficient permissions to filter or group by anonymous_id","code":"FORBIDDEN"`,
+		},
+		{"by a session, with a key of the organization", "global", "web_open", session, 200, response},
+		{
+			"by a session in a part of a batch", "", "web_open", `[` + session + `,` + summary + `]`, 200,
+			`{"parameter":"top_pages","success":false,"error":"Authentication required to filter or group by session_id","code":"AUTH_REQUIRED","data":[]}`,
+		},
 		{
 			"a mistake beside", "", "web_open", `{"parameters":["session_list","nonsense"],"preset":"today"}`, 400,
 			"Unknown query type: nonsense",

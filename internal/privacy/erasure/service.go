@@ -25,7 +25,7 @@ const ClockSlack = 2 * time.Second
 const MaxWaiting = 1000
 
 // Requests is how often an organization may ask for visitors to be erased: about 2,900 a day.
-var Requests = attempt.Allowance{Burst: 1000, Interval: 30 * time.Second}
+var Requests = attempt.Allowance{Burst: 100, Interval: 30 * time.Second}
 
 // Registry keeps erasures.
 type Registry interface {

@@ -95,7 +95,8 @@ func (t Type) On(v *flageval.Variant, why flageval.Reason) bool {
 // Evaluate answers a question; the answers come flag by flag, in the order of keys and
 // contexts. Nothing of a context is kept. A draft against the rules is a Validation error
 // with paths below "draft", or a Conflict; a flag that the
-// caller does not reach is ErrNotCovered.
+// caller does not reach is ErrNotCovered. Evaluations that cost too much together are
+// flageval.ErrCost.
 func (s *Service) Evaluate(ctx context.Context, q Question) ([]KeyResult, error) {
 	if q.At.IsZero() {
 		q.At = s.Now()
@@ -121,7 +122,7 @@ func (s *Service) Evaluate(ctx context.Context, q Question) ([]KeyResult, error)
 		}
 		tables = append(tables, drafted)
 	}
-	return q.results(tables), nil
+	return q.results(ctx, tables)
 }
 
 // table is some flags ready to be evaluated.
@@ -260,22 +261,26 @@ func below(field string, err error) error {
 }
 
 // results evaluates each flag for each context, in each table.
-func (q *Question) results(tables []*table) []KeyResult {
+func (q *Question) results(ctx context.Context, tables []*table) ([]KeyResult, error) {
 	all := make([]KeyResult, 0, len(q.Keys)*len(q.Contexts))
 	for _, key := range q.Keys {
 		for i := range q.Contexts {
 			all = append(all, KeyResult{Key: key, Context: i})
 		}
 	}
+	var e flageval.Evaluator
+	e.Begin(ctx)
 	for t, in := range tables {
-		var e flageval.Evaluator
 		for i := range q.Contexts {
 			e.Reset(in.set, &q.Contexts[i], q.Environment, q.At)
 			for k, key := range q.Keys {
 				if k > 0 && q.Explain { // what is known already would not be looked at again
 					e.Reset(in.set, &q.Contexts[i], q.Environment, q.At)
 				}
-				got := q.ask(&e, in, key)
+				got, err := q.ask(&e, in, key)
+				if err != nil {
+					return nil, err
+				}
 				if a := &all[k*len(q.Contexts)+i]; t == 0 {
 					a.Live = got
 				} else {
@@ -284,25 +289,23 @@ func (q *Question) results(tables []*table) []KeyResult {
 			}
 		}
 	}
-	return all
+	return all, nil
 }
 
 // ask evaluates one flag; nil where there is none.
-func (q *Question) ask(e *flageval.Evaluator, in *table, key string) *Evaluation {
+func (q *Question) ask(e *flageval.Evaluator, in *table, key string) (got *Evaluation, err error) {
 	is, flag := in.find(q.WebsiteID, key)
 	if is == nil {
-		return nil
+		return nil, nil
 	}
-	got := &Evaluation{Flag: flag}
-	if !q.Explain {
-		got.Result = e.Evaluate(is)
-		return got
+	got = &Evaluation{Flag: flag}
+	if q.Explain {
+		e.Steps = &got.Steps
 	}
-	e.Steps = &got.Steps
-	got.Result = e.Evaluate(is)
+	got.Result, err = e.Evaluate(is)
 	e.Steps = nil
 	if got.Cut = len(got.Steps) > MaxSteps; got.Cut {
 		got.Steps = got.Steps[:MaxSteps]
 	}
-	return got
+	return got, err
 }

@@ -4,7 +4,8 @@
 // It promises that a key names one flag of a website, or of the organization, at a time;
 // that what a flag refers to is there when it is changed, and that no flags need each other
 // in a circle, also of two changes made at once; that every change names who made it, and
-// that a flag can be put back to what it was before any of the last KeptVersions changes.
+// that a flag can be put back to what it was before any of the last KeptVersions changes, if the
+// earlier versions of the organization's flags do not exceed KeptVersionBytes.
 // It keeps nothing of those for whom flags are evaluated. What a definition means is said
 // by package flageval, and who may manage flags by auth.
 package flag
@@ -47,8 +48,9 @@ const (
 	MaxTags           = 10        // of a flag
 	MaxTagLen         = 50        // code points
 	MaxStaleDays      = 3650
-	MaxRuleIDLen      = 64 // code points
-	KeptVersions      = 500
+	MaxRuleIDLen      = 64       // code points
+	KeptVersions      = 500      // of a flag, the current one too
+	KeptVersionBytes  = 64 << 20 // of an organization, without current ones
 )
 
 // Type is what the values of a flag are.

@@ -40,9 +40,19 @@ func Bounds() []Bound {
 		{"keys times contexts of `flags/evaluate`", MaxResults, "of a call", rejected},
 		{"keys of `GET /public/v1/flags/bulk`", MaxServedKeys, "of a request", rejected},
 		{"exposures of `POST /public/v1/flags/exposures`", MaxExposures, "of a request", rejected},
-		{"each text of a context", flageval.MaxIDLen, "code points", rejected},
+		{
+			"each text of a context, names of attributes and texts in lists too", flageval.MaxIDLen, "code points", rejected,
+		},
 		{"attributes of a context", MaxAttributes, "of a request", rejected},
+		{
+			"cost of all evaluations", flageval.MaxCost,
+			"units of a request; see [the guide](../guides/feature-flags.md#cost-of-an-evaluation)", rejected,
+		},
 		{"steps that `flags/evaluate` explains", MaxSteps, "of an evaluation", 0},
 		{"versions that are kept", KeptVersions, "of a flag", 0},
+		{
+			"earlier versions that are kept", KeptVersionBytes,
+			"bytes of an organization's flags in all, each with 1,024 bytes besides its texts", 0,
+		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,7 +18,31 @@ import (
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
 	"github.com/millrace/millrace/internal/tenant/audit"
 	"github.com/millrace/millrace/internal/tenant/managed"
+	"github.com/millrace/millrace/schemas/sql"
 )
+
+// padFirst makes the definition of a flag's first version longer, past the store.
+func (f *Fixture) padFirst(of *flag.Flag, bytes int) {
+	f.tb.Helper()
+	pad := "repeat('x', %d)"
+	if strings.HasPrefix(f.URL, sqlitePrefix) {
+		pad = "printf('%%.*c', %d, 'x')"
+	}
+	f.execute(fmt.Sprintf("UPDATE flag_versions SET definition = definition || "+pad+
+		" WHERE flag_id = '%s' AND version = 1", bytes, of.ID))
+}
+
+// versionBytes is what a version counts.
+func (f *Fixture) versionBytes(of *flag.Flag, version int64) (bytes int) {
+	f.tb.Helper()
+	db := f.database()
+	defer db.Close()
+	if err := db.QueryRowContext(f.tb.Context(), fmt.Sprintf("SELECT 1024 + octet_length(about) + octet_length(definition) "+
+		"FROM flag_versions WHERE flag_id = '%s' AND version = %d", of.ID, version)).Scan(&bytes); err != nil {
+		f.tb.Fatal(err)
+	}
+	return bytes
+}
 
 // flagChangeTests are those of changes: at once, told, kept as versions.
 var flagChangeTests = map[string]func(*testing.T, *Fixture){
@@ -154,6 +179,118 @@ var flagChangeTests = map[string]func(*testing.T, *Fixture){
 		back, err := s.Rollback(t.Context(), somebody, toFlag(a), 2)
 		if err != nil || back.Version != flag.KeptVersions+2 || back.About.Owner != "0" {
 			t.Errorf("rolled back: %+v, %v", back, err)
+		}
+	},
+	"the versions of an organization are bounded in bytes": func(t *testing.T, f *Fixture) {
+		for beyond := range 2 {
+			s, o, other := f.flags(), f.Organization(), f.Organization()
+			change := func(flags ...*flag.Flag) {
+				t.Helper()
+				for _, one := range flags {
+					f.Clock.Set(f.Clock.Now().Add(time.Second))
+					if _, err := s.Update(t.Context(), somebody, toFlag(one),
+						flag.Fields{Owner: new(strconv.FormatInt(f.Clock.Now().Unix(), 10))}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			create := func(organizationID, key string) *flag.Flag {
+				f.Clock.Set(f.Clock.Now().Add(time.Second))
+				return f.flag(s, organizationID, "", key)
+			}
+			still, foreign, a, b := create(o.ID, "still"), create(other.ID, "a"), create(o.ID, "a"), create(o.ID, "b")
+			// Those before the current ones will be a 1, b 1 and a 2, and with the last change b 2.
+			f.padFirst(still, 1<<20) // the current one
+			f.padFirst(foreign, 1<<20)
+			f.padFirst(a, 20<<20)
+			change(a, b, foreign, a)
+			taken := f.versionBytes(a, 1) + f.versionBytes(a, 2) + f.versionBytes(b, 1) + f.versionBytes(b, 2)
+			f.padFirst(b, flag.KeptVersionBytes-taken+beyond)
+			change(b)
+			dropped := flag.ErrVersionNotFound
+			if beyond == 0 {
+				dropped = nil
+			}
+			for _, v := range []struct {
+				of     *flag.Flag
+				number int64
+				want   error
+			}{
+				{a, 1, dropped},
+				{a, 2, nil},
+				{a, 3, nil},
+				{b, 1, nil},
+				{b, 2, nil},
+				{b, 3, nil},
+				{still, 1, nil},
+				{foreign, 1, nil},
+			} {
+				all, err := s.Versions(t.Context(), toFlag(v.of), v.number+1, 1)
+				if has := len(all) == 1 && all[0].Number == v.number; has != (v.want == nil) || err != nil {
+					t.Errorf("%d bytes beyond, version %d of %s is kept: %t, %v", beyond, v.number, v.of.Key(), has, err)
+				}
+			}
+			if beyond == 0 {
+				continue
+			}
+			if _, err := s.Was(t.Context(), toFlag(a), 1); !errors.Is(err, flag.ErrVersionNotFound) {
+				t.Errorf("a version that was dropped: %v", err)
+			}
+			back, err := s.Rollback(t.Context(), somebody, toFlag(a), 2)
+			if err != nil || back.Version != 4 {
+				t.Errorf("rolled back: %+v, %v", back, err)
+			}
+		}
+	},
+	"a migration counts the versions that are there": func(t *testing.T, f *Fixture) {
+		s, o := f.flags(), f.Organization()
+		a := f.flag(s, o.ID, "", "a")
+		f.flag(s, o.ID, "", "b")
+		if _, err := s.Update(t.Context(), somebody, toFlag(a), flag.Fields{Owner: new("ann")}); err != nil {
+			t.Fatal(err)
+		}
+		files, dialect := sql.Postgres, "postgres"
+		if strings.HasPrefix(f.URL, sqlitePrefix) {
+			files, dialect = sql.SQLite, "sqlite"
+		}
+		text, err := files.ReadFile(dialect + "/00003_flag_version_bytes.sql")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, update, _ := strings.Cut(string(text), ";") // what adds the column
+		f.execute("UPDATE flags SET version_bytes = 1", update)
+		db := f.database()
+		defer db.Close()
+		var counted int
+		if err := db.QueryRowContext(t.Context(), "SELECT sum(version_bytes) FROM flags").Scan(&counted); err != nil {
+			t.Fatal(err)
+		}
+		if want := f.versionBytes(a, 1); counted != want {
+			t.Errorf("%d bytes are counted, want %d", counted, want)
+		}
+	},
+	"the versions of a website that moves count in its new organization": func(t *testing.T, f *Fixture) {
+		s, o, from := f.flags(), f.Organization(), f.Organization()
+		w := f.Website(from.ID)
+		moving := f.flag(s, from.ID, w.ID, "a")
+		f.Clock.Set(f.Clock.Now().Add(time.Second))
+		own := f.flag(s, o.ID, "", "b")
+		for _, one := range []*flag.Flag{moving, own} {
+			f.Clock.Set(f.Clock.Now().Add(time.Second))
+			f.padFirst(one, flag.KeptVersionBytes*3/4)
+			if _, err := s.Update(t.Context(), somebody, toFlag(one), flag.Fields{Owner: new("ann")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := f.sites().Move(t.Context(), somebody, site(w), o.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		moving.OrganizationID = o.ID
+		for want, one := range []*flag.Flag{moving, own} {
+			all, err := s.Versions(t.Context(), toFlag(one), 2, 1)
+			if err != nil || len(all) != want {
+				t.Errorf("%d earlier versions of %s, %v, want %d", len(all), one.Key(), err, want)
+			}
 		}
 	},
 	"lists select and cut pages": func(t *testing.T, f *Fixture) {

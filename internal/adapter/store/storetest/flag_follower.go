@@ -115,14 +115,19 @@ type outcome struct {
 	Mark     flagset.Mark
 	Flags    []*flag.Flag
 	Segments []*flag.Segment
-	Served   map[string]flageval.Result // by website, key and user
+	Served   map[string]served // by website, key and user
+}
+
+type served struct {
+	Result flageval.Result
+	Err    error
 }
 
 func outcomeOf(s *flagset.Set) (t outcome) {
 	if s == nil {
 		return t
 	}
-	t = outcome{Mark: s.Mark, Flags: slices.Collect(s.Flags()), Segments: s.Segments, Served: map[string]flageval.Result{}}
+	t = outcome{Mark: s.Mark, Flags: slices.Collect(s.Flags()), Segments: s.Segments, Served: map[string]served{}}
 	slices.SortFunc(t.Flags, func(a, b *flag.Flag) int { return strings.Compare(a.ID, b.ID) })
 	websites := map[string]bool{"": true}
 	for _, f := range t.Flags {
@@ -133,7 +138,8 @@ func outcomeOf(s *flagset.Set) (t outcome) {
 		e.Reset(s.Compiled, &flageval.Context{UserID: user}, "", Start)
 		for w := range websites {
 			for f := range s.All(w) {
-				t.Served[w+"/"+f.Key()+"/"+user] = e.Evaluate(f.Flag)
+				r, err := e.Evaluate(f.Flag)
+				t.Served[w+"/"+f.Key()+"/"+user] = served{r, err}
 			}
 		}
 	}

@@ -88,12 +88,15 @@ func TestASampleIsIndependentOfBuckets(t *testing.T) {
 	for n := range visitors {
 		ctx := flageval.Context{UserID: fmt.Sprintf("user-%d", n)}
 		e.Reset(set, &ctx, "", noon)
-		variant := e.Evaluate(set.Flag("", f.Key())).Variant
+		r, err := e.Evaluate(set.Flag("", f.Key()))
+		if err != nil {
+			t.Fatal(err)
+		}
 		in := 0
 		if sampled(ctx.UserID, 50) {
 			in = 1
 		}
-		both[variant][in]++
+		both[r.Variant][in]++
 	}
 	for _, of := range both {
 		for _, n := range of {

@@ -3,7 +3,6 @@ package flageval
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"regexp/syntax"
 	"strconv"
 	"strings"
@@ -313,7 +312,7 @@ func TestAConditionsExpressionsAreCompiledOnce(t *testing.T) {
 	})
 	d.Environments = map[string]Override{"staging": {Active: new(true)}}
 	f := compiled(t, d).Flag("", "f")
-	of := func(p *plan) []*regexp.Regexp { return p.rules[0].conditions.list[0].patterns }
+	of := func(p *plan) []*pattern { return p.rules[0].conditions.list[0].patterns }
 	base, staging := of(f.base), of(f.environments["staging"])
 	if base[0] != base[1] || base[0] != staging[0] {
 		t.Error("they are compiled several times")
@@ -375,7 +374,7 @@ func FuzzDefinition(f *testing.F) {
 		var e Evaluator
 		e.Reset(set, ctx, "", time.UnixMilli(millis))
 		flag := set.Flag("", d.Key)
-		if r := e.Evaluate(flag); flag.Variant(r.Variant) == nil || r.Reason.String() == "" {
+		if r := served(&e, flag); flag.Variant(r.Variant) == nil || r.Reason.String() == "" {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -69,7 +68,7 @@ type compiler struct {
 	scope      string
 	definition *Definition
 	segmented  bool
-	patterns   map[string]*regexp.Regexp // compiled already, by their texts
+	patterns   map[string]*pattern // compiled already, by their texts
 }
 
 func (c *compiler) segment(is *Segment) (*segment, error) {

@@ -28,7 +28,8 @@ func (c *compiler) condition(is *Condition) (made condition, err error) {
 		made.within, err = c.conditions(&is.Conditions)
 		return made, err
 	}
-	made = condition{op: operatorOf(is.Op), attr: is.Attribute, negate: is.Negate, fold: is.CaseInsensitive}
+	made = condition{op: operatorOf(is.Op), attr: is.Attribute, negate: is.Negate, operands: len(is.Values)}
+	made.fold = is.CaseInsensitive || is.Op == OpCountry
 	if made.op == nil {
 		return made, fmt.Errorf("unknown operator %q", is.Op)
 	}
@@ -79,8 +80,19 @@ func (c *compiler) operand(made *condition, v Value) (err error) {
 		made.segments = append(made.segments, found)
 	default:
 		made.values = append(made.values, v)
+		if made.fold {
+			made.folded = append(made.folded, foldedOperand(&v))
+		}
 	}
 	return err
+}
+
+// foldedOperand returns a text without case; nil for other values.
+func foldedOperand(v *Value) []byte {
+	if v.kind != textValue {
+		return nil
+	}
+	return appendFolded(make([]byte, 0, len(v.text)), v.text)
 }
 
 // kindsOf is what the values of an operand are; none stands for all of them.

@@ -1,12 +1,11 @@
 package flageval
 
 import (
+	"bytes"
 	"net/netip"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // conditions are Conditions ready to be asked.
@@ -37,8 +36,10 @@ type condition struct {
 	negate bool
 	fold   bool
 
+	operands int // of all kinds
 	values   []Value
-	patterns []*regexp.Regexp
+	folded   [][]byte // with fold: the texts among values without case; nil for others
+	patterns []*pattern
 	networks []netip.Prefix
 	versions []version
 	dates    []moment
@@ -64,27 +65,37 @@ func (c *condition) met(e *Evaluator) bool {
 	case c.within != nil:
 		return c.within.met(e)
 	case c.op.operand == segments:
-		return c.metBySegments(e)
+		return e.spend(1) && c.metBySegments(e)
 	case c.attr == attrIP && c.op.operand == networks:
-		return e.ctx.IP.IsValid() && c.covers(e.ctx.IP) != c.negate
+		return e.spend(c.operands) && e.ctx.IP.IsValid() && c.covers(e.ctx.IP) != c.negate
 	}
 	v := e.attribute(c)
 	if c.op.operand == nothing {
+		e.spend(1)
 		exists := v.kind != noValue || c.attr == attrIP && e.ctx.IP.IsValid()
 		return exists != c.negate
 	}
-	if v.kind != listValue {
-		met, typed := c.op.sees(c, e, v)
-		return typed && met != c.negate
+	if v.kind == listValue {
+		return c.metByAny(e, v.list)
 	}
-	return c.metByAny(e, v.list)
+	if !e.spend(c.cost(v)) {
+		return false
+	}
+	met, typed := c.op.sees(c, e, v)
+	return typed && met != c.negate
 }
+
+// cost is the cost to ask about a value, without what an operator adds.
+func (c *condition) cost(v *Value) int { return 1 + c.operands + len(v.text)/parsedBytes }
 
 // metByAny asks the elements of a list: one that meets the condition is enough, and a
 // negated one is met by those that have elements of its type and none that meets it.
 func (c *condition) metByAny(e *Evaluator, list []Value) bool {
 	ofType := false
 	for i := range list {
+		if !e.spend(c.cost(&list[i])) {
+			return false
+		}
 		met, typed := c.op.sees(c, e, &list[i])
 		if typed && met {
 			return !c.negate
@@ -113,60 +124,69 @@ func (c *condition) inSegment(e *Evaluator) bool {
 }
 
 // isEqual is typed where one of the values is of the attribute's type.
-func (c *condition) isEqual(_ *Evaluator, v *Value) (met, typed bool) {
+func (c *condition) isEqual(e *Evaluator, v *Value) (met, typed bool) {
+	if c.fold && v.kind == textValue {
+		return c.isEqualFolded(e.fold(v.text))
+	}
 	for i := range c.values {
 		w := &c.values[i]
 		typed = typed || w.kind == v.kind
-		if v.equal(w, c.fold) {
+		if v.equal(w) {
 			return true, true
 		}
 	}
 	return false, typed
 }
 
-func (c *condition) isCountry(_ *Evaluator, v *Value) (met, typed bool) {
-	for i := range c.values {
-		if v.equal(&c.values[i], true) {
+func (c *condition) isEqualFolded(text []byte) (met, typed bool) {
+	for _, w := range c.folded {
+		typed = typed || w != nil
+		if w != nil && bytes.Equal(text, w) {
 			return true, true
 		}
 	}
-	return false, v.kind == textValue
+	return false, typed
 }
 
-func (c *condition) contains(_ *Evaluator, v *Value) (met, typed bool) {
-	return c.someText(v, strings.Contains, containsFold)
+func (c *condition) contains(e *Evaluator, v *Value) (met, typed bool) {
+	if !e.spend(c.operands * (len(v.text) / searchedBytes)) {
+		return false, false
+	}
+	return c.someText(e, v, strings.Contains, bytes.Contains)
 }
 
-func (c *condition) startsWith(_ *Evaluator, v *Value) (met, typed bool) {
-	return c.someText(v, strings.HasPrefix, hasPrefixFold)
+func (c *condition) startsWith(e *Evaluator, v *Value) (met, typed bool) {
+	return c.someText(e, v, strings.HasPrefix, bytes.HasPrefix)
 }
 
-func (c *condition) endsWith(_ *Evaluator, v *Value) (met, typed bool) {
-	return c.someText(v, strings.HasSuffix, hasSuffixFold)
+func (c *condition) endsWith(e *Evaluator, v *Value) (met, typed bool) {
+	return c.someText(e, v, strings.HasSuffix, bytes.HasSuffix)
 }
 
-func (c *condition) someText(v *Value, plain, folded func(s, part string) bool) (met, typed bool) {
+func (c *condition) someText(
+	e *Evaluator, v *Value, plain func(s, part string) bool, folded func(s, part []byte) bool,
+) (met, typed bool) {
 	if v.kind != textValue {
 		return false, false
 	}
-	fits := plain
 	if c.fold {
-		fits = folded
+		text := e.fold(v.text)
+		return slices.ContainsFunc(c.folded, func(part []byte) bool { return folded(text, part) }), true
 	}
 	for i := range c.values {
-		if fits(v.text, c.values[i].text) {
+		if plain(v.text, c.values[i].text) {
 			return true, true
 		}
 	}
 	return false, true
 }
 
-func (c *condition) matches(_ *Evaluator, v *Value) (met, typed bool) {
+func (c *condition) matches(e *Evaluator, v *Value) (met, typed bool) {
 	if v.kind != textValue {
 		return false, false
 	}
 	for _, p := range c.patterns {
-		if p.MatchString(v.text) {
+		if e.matched(p, v.text) {
 			return true, true
 		}
 	}
@@ -237,54 +257,4 @@ func parseTime(text string) (millis int64, ok bool) {
 	}
 	t, err := time.Parse(layout, text)
 	return t.UnixMilli(), err == nil
-}
-
-func containsFold(s, part string) bool {
-	for i := range s {
-		if hasPrefixFold(s[i:], part) {
-			return true
-		}
-	}
-	return part == ""
-}
-
-// hasPrefixFold is strings.HasPrefix without case, as strings.EqualFold has it.
-func hasPrefixFold(s, prefix string) bool {
-	for _, want := range prefix {
-		is, size := utf8.DecodeRuneInString(s)
-		if size == 0 || folded(is) != folded(want) {
-			return false
-		}
-		s = s[size:]
-	}
-	return true
-}
-
-func hasSuffixFold(s, suffix string) bool {
-	for suffix != "" {
-		want, n := utf8.DecodeLastRuneInString(suffix)
-		is, size := utf8.DecodeLastRuneInString(s)
-		if size == 0 || folded(is) != folded(want) {
-			return false
-		}
-		s, suffix = s[:len(s)-size], suffix[:len(suffix)-n]
-	}
-	return true
-}
-
-// folded returns the smallest of the characters that differ in case only.
-func folded(r rune) rune {
-	if r < utf8.RuneSelf {
-		if 'a' <= r && r <= 'z' && r != 'k' && r != 's' {
-			return r - 'a' + 'A'
-		}
-		if r != 'k' && r != 's' {
-			return r
-		}
-	}
-	least := r
-	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-		least = min(least, next)
-	}
-	return least
 }

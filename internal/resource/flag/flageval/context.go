@@ -83,12 +83,10 @@ func ValueOf(v any) Value {
 }
 
 // equal reports whether two values of one kind, neither of them a list, are the same.
-func (v *Value) equal(w *Value, fold bool) bool {
+func (v *Value) equal(w *Value) bool {
 	switch {
 	case v.kind != w.kind:
 		return false
-	case v.kind == textValue && fold:
-		return strings.EqualFold(v.text, w.text)
 	case v.kind == textValue:
 		return v.text == w.text
 	}

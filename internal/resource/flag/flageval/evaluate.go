@@ -1,6 +1,7 @@
 package flageval
 
 import (
+	"context"
 	"slices"
 	"time"
 	"unicode"
@@ -77,6 +78,15 @@ type Evaluator struct {
 	slots       []slot
 	email       []byte // in lower case
 	text        []byte
+
+	request context.Context //nolint:containedctx // begun by Begin, and nil before
+	spent   int             // cost since Begin
+	due     int             // cost at which check is called
+	err     error           // of the request
+
+	matches map[match]bool
+	plain   string // the text that folded was made of
+	folded  []byte
 	// unidentified and drawn are those of the Result of the flag that is being evaluated.
 	unidentified, drawn bool
 }
@@ -104,6 +114,8 @@ func (e *Evaluator) Reset(set *Set, ctx *Context, environment string, now time.T
 		e.known, e.slots = make([]known, len(set.ordered)), make([]slot, len(set.slots))
 	}
 	e.email, e.unidentified, e.drawn = e.email[:0], false, false
+	e.plain, e.folded = "", e.folded[:0] // texts may be memory that is used again
+	clear(e.matches)
 	for _, r := range ctx.Email {
 		e.email = utf8.AppendRune(e.email, unicode.ToLower(r))
 	}
@@ -118,8 +130,18 @@ func (e *Evaluator) attribute(c *condition) *Value {
 	return &s.value
 }
 
-// Evaluate returns what the context gets of a flag of the set.
-func (e *Evaluator) Evaluate(f *Flag) Result {
+// Evaluate returns what the context gets of a flag of the set. It returns ErrCost if the request
+// costs more than MaxCost, and a DeadlineExceeded error once the context of Begin has ended: then
+// for all flags until the next Begin.
+func (e *Evaluator) Evaluate(f *Flag) (Result, error) {
+	if result := e.result(f); e.err == nil {
+		return result, nil
+	}
+	return Result{}, e.err
+}
+
+// result is Evaluate, but means nothing once the Evaluator has an error.
+func (e *Evaluator) result(f *Flag) Result {
 	k := &e.known[f.index]
 	switch {
 	case k.life != e.life:
@@ -142,8 +164,11 @@ func (e *Evaluator) evaluate(f *Flag) Result {
 }
 
 func (e *Evaluator) decide(f *Flag) Result {
+	if !e.spend(1 + len(f.needs)) {
+		return Result{}
+	}
 	p := f.plan(e.environment)
-	on := p.active && e.now >= p.starts && e.now < p.ends
+	on := p.on(e.now)
 	e.note(f, -1, Off, on)
 	if !on {
 		return Result{Variant: p.idle, Reason: Off, Rule: -1}
@@ -172,7 +197,7 @@ func (e *Evaluator) serves(n *need) bool {
 	if n.flag == nil {
 		return false
 	}
-	result := e.Evaluate(n.flag)
+	result := e.result(n.flag)
 	e.unidentified = e.unidentified || result.Unidentified
 	return result.Reason != Off && slices.Contains(n.variants, result.Variant)
 }
@@ -252,6 +277,7 @@ func (e *Evaluator) bucket(f *Flag, r *rule) (bucket int, ok bool) {
 		return 0, false
 	}
 	e.text = append(append(e.text[:0], r.seed...), cut(id)...)
+	e.spend(1 + len(e.text)/parsedBytes)
 	bucket, e.drawn = int(murmur3(e.text)%buckets), true
 	if e.Steps != nil {
 		*e.Steps = append(*e.Steps, Step{Flag: f.Definition.Key, Rule: r.place, Looked: r.kind, Met: true, Bucket: bucket})

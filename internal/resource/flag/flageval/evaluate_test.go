@@ -37,12 +37,21 @@ func compiled(tb testing.TB, flags ...*Definition) *Set {
 	return set
 }
 
+// served is Evaluate for flags that cost little; others have a reason that no flag has.
+func served(e *Evaluator, f *Flag) Result {
+	r, err := e.Evaluate(f)
+	if err != nil {
+		r.Reason = ByDefault + 1
+	}
+	return r
+}
+
 // told is a result in words: reason and variant.
 func told(set *Set, key, environment string, ctx *Context, at time.Time) string {
 	var e Evaluator
 	e.Reset(set, ctx, environment, at)
 	f := set.Flag("", key)
-	r := e.Evaluate(f)
+	r := served(&e, f)
 	return r.Reason.String() + " " + f.Variant(r.Variant).Key
 }
 
@@ -168,7 +177,7 @@ func TestSomebodyIsDrawnByWhatTheRolloutSays(t *testing.T) {
 		var steps []Step
 		e := Evaluator{Steps: &steps}
 		e.Reset(set, ctx, "", now)
-		e.Evaluate(set.Flag("", "f"))
+		served(&e, set.Flag("", "f"))
 		return steps[len(steps)-1].Bucket
 	}
 	drawn := func(text string) int { return int(murmur3([]byte(text)) % buckets) }
@@ -262,7 +271,7 @@ func TestAWebsitesFlagHidesTheOneOfAll(t *testing.T) {
 	} {
 		var e Evaluator
 		e.Reset(set, &Context{UserID: tc.user}, "", now)
-		r := e.Evaluate(set.Flag(tc.scope, tc.key))
+		r := served(&e, set.Flag(tc.scope, tc.key))
 		if r.Reason.String() != tc.want || r.Segment != (tc.key == "asks" && tc.want == "rule") {
 			t.Errorf("%s of %q for %s: %+v, want %s", tc.key, tc.scope, tc.user, r, tc.want)
 		}
@@ -325,12 +334,21 @@ func usualContext() *Context {
 }
 
 func TestAnEvaluationAllocatesNothing(t *testing.T) { //nolint:paralleltest // others would allocate meanwhile
-	set, ctx := compiled(t, usual()), usualContext()
+	texts := boolean("texts", Rule{
+		Conditions: &Conditions{All: []Condition{
+			{Attribute: "plan", Op: OpContains, Values: []any{"EA", "Pr"}, CaseInsensitive: true},
+			{Attribute: "plan", Op: OpMatches, Values: []any{"^t.*m$"}},
+		}},
+		Serve: Serve{Variant: "on"},
+	})
+	set, ctx := compiled(t, usual(), texts), usualContext()
 	var e Evaluator
 	e.Reset(set, ctx, "", now)
 	if n := testing.AllocsPerRun(100, func() {
+		e.Begin(t.Context())
 		e.Reset(set, ctx, "", now)
-		e.Evaluate(set.Flag("", "usual"))
+		served(&e, set.Flag("", "usual"))
+		served(&e, set.Flag("", "texts"))
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -342,7 +360,8 @@ func BenchmarkEvaluate(b *testing.B) {
 	var e Evaluator
 	b.ReportAllocs()
 	for b.Loop() {
+		e.Begin(b.Context())
 		e.Reset(set, ctx, "", now)
-		e.Evaluate(f)
+		served(&e, f)
 	}
 }

@@ -142,7 +142,7 @@ var operators = [...]operator{
 		help: "The IP address is in one of the networks or equals one of the addresses. The attribute is $ip if absent.",
 	},
 	{
-		name: OpCountry, operand: texts, attr: attrCountry, sees: (*condition).isCountry,
+		name: OpCountry, operand: texts, attr: attrCountry, sees: (*condition).isEqual,
 		help: "The country is one of the values, two-letter ISO 3166-1 codes. The attribute is $country if absent.",
 	},
 }

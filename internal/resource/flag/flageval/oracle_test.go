@@ -303,7 +303,7 @@ func TestFlagsServeWhatTheRulesSay(t *testing.T) {
 			e.Reset(set, p.ctx, p.env, p.at)
 			for _, key := range keys {
 				f := set.Flag("", key)
-				r := e.Evaluate(f)
+				r := served(&e, f)
 				variant, reason := p.of(key)
 				if f.Variant(r.Variant).Key != variant || r.Reason.String() != reason {
 					t.Fatalf("flag %+v\ncontext %+v in %q at %v\nserves %s (%s), want %s (%s)",

@@ -14,6 +14,35 @@ const (
 	MaxPatternsSize = 10_000 // of all values of a flag or segment that differ, together
 )
 
+// pattern is a compiled expression.
+type pattern struct {
+	*regexp.Regexp
+
+	size int // instructions
+}
+
+// match is a question of a request: whether a text matches an expression, whoever's it is.
+type match struct{ pattern, text string }
+
+// maxMatches is how many answers an Evaluator keeps: 160 KiB without the texts.
+const maxMatches = 4096
+
+// matched reports whether a text matches, and remembers it: many conditions may have one pattern.
+func (e *Evaluator) matched(p *pattern, text string) bool {
+	asked := match{p.String(), text}
+	is, known := e.matches[asked]
+	if known || !e.spend(p.size*(1+len(text))) {
+		return is
+	}
+	if is = p.MatchString(text); len(e.matches) < maxMatches {
+		if e.matches == nil {
+			e.matches = make(map[match]bool)
+		}
+		e.matches[asked] = is
+	}
+	return is
+}
+
 // pattern is an RE2 expression as a condition has it.
 func (c *condition) pattern(text string) string {
 	if c.fold {
@@ -24,19 +53,23 @@ func (c *condition) pattern(text string) string {
 
 // compiled returns a compiled expression: the same one for each condition of a flag that has it,
 // in whatever environment.
-func (c *compiler) compiled(text string) (*regexp.Regexp, error) {
+func (c *compiler) compiled(text string) (*pattern, error) {
 	if p := c.patterns[text]; p != nil {
 		return p, nil
 	}
-	p, err := regexp.Compile(text)
+	is, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, badPattern(text, err)
+	}
+	compiled, err := regexp.Compile(text)
 	if err != nil {
 		return nil, badPattern(text, err)
 	}
 	if c.patterns == nil {
-		c.patterns = make(map[string]*regexp.Regexp)
+		c.patterns = make(map[string]*pattern)
 	}
-	c.patterns[text] = p
-	return p, nil
+	c.patterns[text] = &pattern{compiled, patternSize(is)}
+	return c.patterns[text], nil
 }
 
 func badPattern(text string, err error) error {

@@ -86,7 +86,7 @@ func TestASetThatTakesOverServesWhatANewOneDoes(t *testing.T) {
 		mine.Reset(next, ctx, environment, at)
 		theirs.Reset(fresh, ctx, environment, at)
 		for _, m := range c.flags {
-			got, want := mine.Evaluate(next.Flag("", m.Is.Key)), theirs.Evaluate(fresh.Flag("", m.Is.Key))
+			got, want := served(&mine, next.Flag("", m.Is.Key)), served(&theirs, fresh.Flag("", m.Is.Key))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("%+v (-compiled anew +taken over):\n%s", m.Is, diff)
 			}

@@ -1,5 +1,7 @@
 package flageval
 
+import "time"
+
 // Member is a flag or a segment of a set, and whose it is.
 type Member[T any] struct {
 	// Scope is a website; empty for what belongs to all of them.
@@ -98,6 +100,9 @@ type segment struct {
 
 // has reports whether a context is in the segment.
 func (s *segment) has(e *Evaluator) bool {
+	if !e.spend(1 + (len(e.ctx.UserID)+len(e.email))/parsedBytes) {
+		return false
+	}
 	return s.users[e.ctx.UserID] || s.emails[string(e.email)] || s.conditions != nil && s.conditions.met(e)
 }
 
@@ -128,6 +133,13 @@ func (s *Set) slot(attribute string) int {
 
 // Variant returns a variant of the flag by its place, as in Result.
 func (f *Flag) Variant(place int) *Variant { return &f.Definition.Variants[place] }
+
+// On reports whether the flag is active in an environment and within its schedule at a time.
+func (f *Flag) On(environment string, at time.Time) bool {
+	return f.plan(environment).on(at.UnixMilli())
+}
+
+func (p *plan) on(now int64) bool { return p.active && now >= p.starts && now < p.ends }
 
 func (f *Flag) plan(environment string) *plan {
 	if p := f.environments[environment]; p != nil {

@@ -45,7 +45,7 @@ func TestWhoHasNothingToBeDrawnByIsTold(t *testing.T) {
 			var e Evaluator
 			e.Reset(set, &tc.ctx, "", now)
 			for range 2 { // the second time it is known
-				if got := e.Evaluate(f).Unidentified; got != tc.want {
+				if got := served(&e, f).Unidentified; got != tc.want {
 					t.Errorf("%s for %s: unidentified is %t, want %t", key, name, got, tc.want)
 				}
 			}
@@ -77,7 +77,7 @@ func TestWhoWasDrawnIsTold(t *testing.T) {
 		e.Reset(set, &Context{UserID: id}, "", now)
 		for range 2 { // the second time it is known
 			for _, f := range set.ordered {
-				if key, got := f.Definition.Key, e.Evaluate(f).Drawn; got != (identified && drawn[key]) {
+				if key, got := f.Definition.Key, served(&e, f).Drawn; got != (identified && drawn[key]) {
 					t.Errorf("%s for %q: drawn is %t", key, id, got)
 				}
 			}
@@ -97,7 +97,7 @@ func TestAPrerequisiteThatLacksAnIDIsNoMatterOfTheFlagsBeside(t *testing.T) {
 		key  string
 		want bool
 	}{{"needy", true}, {"plain", false}, {"half", true}} {
-		if got := e.Evaluate(set.Flag("", tc.key)).Unidentified; got != tc.want {
+		if got := served(&e, set.Flag("", tc.key)).Unidentified; got != tc.want {
 			t.Errorf("%s: unidentified is %t, want %t", tc.key, got, tc.want)
 		}
 	}
