@@ -65,12 +65,18 @@ func TestTable_IsWrittenInPieces(t *testing.T) {
 		row, atStart string
 		atEnd        string
 	}{
-		"rows": {func(dst []byte, from int) ([]byte, int) { return table.AppendRows(dst, columns, from) },
-			`{"n":"` + long + `"},`, "[", "]"},
-		"lines": {func(dst []byte, from int) ([]byte, int) { return table.AppendLines(dst, columns, []byte("{"), from) },
-			`{"n":"` + long + "\"}\n", "", ""},
-		"CSV": {func(dst []byte, from int) ([]byte, int) { return table.AppendCSV(dst, columns, from) },
-			long + "\r\n", "n\r\n", ""},
+		"rows": {
+			func(dst []byte, from int) ([]byte, int) { return table.AppendRows(dst, columns, from) },
+			`{"n":"` + long + `"},`, "[", "]",
+		},
+		"lines": {
+			func(dst []byte, from int) ([]byte, int) { return table.AppendLines(dst, columns, []byte("{"), from) },
+			`{"n":"` + long + "\"}\n", "", "",
+		},
+		"CSV": {
+			func(dst []byte, from int) ([]byte, int) { return table.AppendCSV(dst, columns, from) },
+			long + "\r\n", "n\r\n", "",
+		},
 	} {
 		var all []byte
 		for next := 0; next < rows; {

@@ -164,8 +164,10 @@ func endsWithItsKey(t *testing.T, s *harness.System) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.QueryURL+"/rpc/events/export", strings.NewReader(
-		fmt.Sprintf(`{"websiteId":%q,"startDate":"2021-02-03","endDate":"2021-02-03","format":"ndjson"}`, s.SecondWebsiteID)))
+	body := fmt.Sprintf(`{"websiteId":%q,"startDate":"2021-02-03","endDate":"2021-02-03","format":"ndjson"}`,
+		s.SecondWebsiteID)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.QueryURL+"/rpc/events/export",
+		strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

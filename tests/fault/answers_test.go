@@ -68,7 +68,10 @@ func (x *target) costlyRequests() []costly {
 			request: post(x.s.t, "/public/v1/flags/exposures?clientId="+f.ClientID, "", tree[len(tree)-250_000:]),
 		},
 		{name: "results", request: post(x.s.t, "/v1/query"+website, "", result), unread: true, atOnce: 24},
-		{name: "results as CSV", request: post(x.s.t, "/v1/query"+website, "Accept: text/csv\r\n", result), unread: true, atOnce: 24},
+		{
+			name: "results as CSV", unread: true, atOnce: 24,
+			request: post(x.s.t, "/v1/query"+website, "Accept: text/csv\r\n", result),
+		},
 		{name: "pages of links", request: post(x.s.t, "/rpc/links/list", key, `{"limit":100}`), unread: true, atOnce: 150},
 		{
 			name: "definitions over HTTP/1.0", unread: true, atOnce: 40,

@@ -107,7 +107,8 @@ func TestJSON_BoundsValuesAndDepth(t *testing.T) {
 	}
 }
 
-func TestJSON_ClaimsWhatTheTreeTakes(t *testing.T) { // alone, because it measures memory
+//nolint:paralleltest // it measures memory
+func TestJSON_ClaimsWhatTheTreeTakes(t *testing.T) {
 	const values = 20_000
 	app := newApp(t, Config{})
 	gate := kitOf(app).cfg.Admission

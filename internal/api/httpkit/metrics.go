@@ -134,9 +134,10 @@ func (m *metrics) reject(why rejection) { m.rejected[why].Inc() }
 func (m *metrics) conns(f promauto.Factory, k *kit) {
 	rejected := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_http_turned_away_total",
-		Help: "Connections closed and requests rejected before any work. reason is connections or address (too many open " +
-			"connections, in total or of one address), in_flight (more requests than max_in_flight), slow_header, slow_body, " +
-			"slow_reader (a large response read at less than 1 KiB/s), long_header, or made_room (a waiting connection closed in favor of another address).",
+		Help: "Connections closed and requests rejected before any work. reason is connections or address: too many open " +
+			"connections, in total or of one address; in_flight: more requests than max_in_flight; slow_header or slow_body. " +
+			"long_header: a header beyond its limit. slow_reader: a large response read at less than 1 KiB/s. " +
+			"made_room: a waiting connection closed in favor of another address.",
 	}, []string{"reason"})
 	for r := range rejections {
 		m.rejected[r] = rejected.WithLabelValues(r.String())
@@ -167,7 +168,7 @@ func (m *metrics) streams(f promauto.Factory, k *kit) {
 	cut := f.NewCounterVec(prometheus.CounterOpts{
 		Name: "millrace_http_streams_cut_total",
 		Help: "Streamed responses that ended early. reason is failed (their source failed), gone (the client left or " +
-			"stopped reading), stop (the host stopped), deadline, or revoked (the key, session or right of the caller ended).",
+			"stopped reading), stop (the host stopped) or deadline. revoked: the key, session or right of the caller ended.",
 	}, []string{"reason"})
 	for c := range cuts {
 		m.cut[c] = cut.WithLabelValues(c.String())

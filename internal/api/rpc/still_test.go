@@ -38,7 +38,8 @@ func (c *changing) now(p *auth.Principal, members *[]org.Member) error {
 
 func (c *changing) Key(ctx context.Context, secret []byte, from auth.From) (auth.Principal, error) {
 	p, err := c.credentials.Key(ctx, secret, from)
-	return p, errors.Join(err, c.now(&p, nil))
+	err = errors.Join(err, c.now(&p, nil))
+	return p, err
 }
 
 func (c *changing) SignedIn(ctx context.Context, token string) (string, *org.User, []org.Member, error) {
@@ -69,8 +70,10 @@ func TestStream_EndsWithTheRightOfItsCaller(t *testing.T) {
 		"the store is down": {key, "good", func(*auth.Principal, *[]org.Member) error {
 			return apierr.New(apierr.ServiceUnavailable)
 		}, nil, false},
-		"the website is another's": {key, "good", func(*auth.Principal, *[]org.Member) error { return nil },
-			apierr.New(apierr.AccessDenied), true},
+		"the website is another's": {
+			key, "good", func(*auth.Principal, *[]org.Member) error { return nil },
+			apierr.New(apierr.AccessDenied), true,
+		},
 		"the person is signed out": {session, "token", func(*auth.Principal, *[]org.Member) error {
 			return apierr.New(apierr.AuthRequired)
 		}, nil, true},
@@ -83,7 +86,8 @@ func TestStream_EndsWithTheRightOfItsCaller(t *testing.T) {
 			t.Parallel()
 			held := &changing{change: tc.change}
 			resources := []rpc.Resource{{Name: "things", Operations: []rpc.Operation{rpc.OpStream(
-				rpc.Spec{Name: "export", Summary: "Export", Class: auth.ViewData}, rpc.Streamed{ContentTypes: []string{"text/plain"}},
+				rpc.Spec{Name: "export", Summary: "Export", Class: auth.ViewData},
+				rpc.Streamed{ContentTypes: []string{"text/plain"}},
 				func(context.Context, *rpc.Call, *rpc.InOrganization) (*rpc.Stream, error) {
 					return &rpc.Stream{
 						May: func(context.Context, auth.Principal) error { return tc.may },

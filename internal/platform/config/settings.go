@@ -50,7 +50,7 @@ type Query struct {
 	Deadline time.Duration `koanf:"deadline" range:"100ms..10m" help:"Longest time of one request. The host answers 503 beyond it."`
 
 	MaxInFlight   int `koanf:"max_in_flight" range:"1..1000000" help:"Requests served at the same time, counted once their body has arrived. The host answers 503 with Retry-After beyond this number; GET /health is exempt."`
-	MaxBodyMemory int `koanf:"max_body_memory" range:"16777216..274877906944" help:"Bytes held by request bodies, with what is parsed of them, and by query results and responses larger than 64 KiB until the client has them; each of the two may use half. Of either half, one address, key or user may use half. The host answers 503 with Retry-After beyond it."`
+	MaxBodyMemory int `koanf:"max_body_memory" range:"16777216..274877906944" help:"Bytes held by requests. Bodies, with what is parsed of them, may use half. Query results, and responses of more than 64 KiB until the client has them, may use the other half. One address, key or user may use half of each. The host answers 503 with Retry-After beyond it."`
 	MaxConns      int `koanf:"max_connections" range:"0..1000000" help:"Open connections, about 20 KB each; flag streams count against flags.max_streams instead. 0 is unlimited. At the limit the host closes a connection that waits for a request or its body, if another address has more connections. Otherwise it answers 503 and closes the new connection."`
 	MaxPerAddr    int `koanf:"max_connections_per_address" range:"0..1000000" help:"Open connections of one address; an IPv6 address counts as its /64, and trusted proxies are exempt. 0 is unlimited. The host answers 503 and closes the connection beyond this number."`
 

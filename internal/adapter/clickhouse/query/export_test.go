@@ -62,7 +62,8 @@ func exported(t *testing.T, cfg config.ClickHouse, w io.Writer, r *export.Reques
 
 func exportedFrom(t *testing.T, source export.Source, w io.Writer, r *export.Request) {
 	t.Helper()
-	x, err := download.NewExporter(download.Config{}, source, prometheus.NewRegistry()).Begin("org_1", "key_1", mustExport(t, r))
+	exporter := download.NewExporter(download.Config{}, source, prometheus.NewRegistry())
+	x, err := exporter.Begin("org_1", "key_1", mustExport(t, r))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,8 @@ func TestNothingIsWrittenBeforeTheFirstRows(t *testing.T) {
 func TestAWriterThatFailsEndsTheReading(t *testing.T) {
 	t.Parallel()
 	for _, f := range export.FormatNames() {
-		x, err := NewExporter(Config{}, someRows(1000), prometheus.NewRegistry()).Begin("org_1", "key_1", mustQuery(t, ask(f)))
+		e := NewExporter(Config{}, someRows(1000), prometheus.NewRegistry())
+		x, err := e.Begin("org_1", "key_1", mustQuery(t, ask(f)))
 		if err != nil {
 			t.Fatal(err)
 		}
