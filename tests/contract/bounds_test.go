@@ -133,7 +133,8 @@ func boundHolds(t *testing.T, url string, f *harness.Fixture, route string, r bo
 		return resp.StatusCode
 	}
 	check := func(what string, body []byte, tooLarge bool) {
-		if got := status("application/json", body); (got == http.StatusRequestEntityTooLarge) != tooLarge {
+		got := status("application/json", body)
+		if (got == http.StatusRequestEntityTooLarge) != tooLarge || got >= http.StatusInternalServerError {
 			t.Errorf("%s with %s: %d", route, what, got)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/testkit"
 	"github.com/millrace/millrace/tests/harness"
 )
@@ -59,6 +60,10 @@ func (x *target) costlyRequests() []costly {
 	// The largest result: 10,000 rows of 2 KB. Each asks for another range, so that none is shared.
 	result := `{"parameters":["top_pages"],"startDate":"2026-04-01","endDate":"2026-04-02","limit":10000}`
 	website := "?website_id=" + f.PublicWebsiteID
+	texts := ""
+	for i := range costlyTexts {
+		texts += fmt.Sprintf(`,"text%d":"%s%d"`, i, strings.Repeat("a", 250), i)
+	}
 	return []costly{
 		{name: "trees for /v1/query", request: post(x.s.t, "/v1/query"+website, "", tree), atOnce: 30},
 		{name: "trees for /v1/query/compile", request: post(x.s.t, "/v1/query/compile"+website, "", tree), atOnce: 30},
@@ -73,6 +78,15 @@ func (x *target) costlyRequests() []costly {
 			request: post(x.s.t, "/v1/query"+website, "Accept: text/csv\r\n", result),
 		},
 		{name: "pages of links", request: post(x.s.t, "/rpc/links/list", key, `{"limit":100}`), unread: true, atOnce: 150},
+		{
+			name: "evaluations", atOnce: 4,
+			request: post(x.s.t, "/public/v1/flags/"+f.ClientID+"/ofrep/v1/evaluate/flags/"+costlyFlag, "",
+				`{"context":{"targetingKey":"u"`+texts+`}}`),
+		},
+		{
+			name: "sign-ins", atOnce: 30,
+			request: post(x.s.t, "/rpc/session/signIn", "", `{"email":"stranger@example.com","password":"a long wrong password"}`),
+		},
 		{
 			name: "definitions over HTTP/1.0", unread: true, atOnce: 40,
 			request: "GET /public/v1/flags/definitions?clientId=" + f.ClientID + " HTTP/1.0\r\nHost: x\r\n" + key + "\r\n",
@@ -95,7 +109,35 @@ FROM numbers(10000)`, x.fixture.PublicWebsiteID))
 	for range 100 {
 		x.call("links/create", body)
 	}
+	x.makeCostlyFlag()
 	return x
+}
+
+// costlyFlag is the key of a flag that costs as much as the limits of flags allow: costlyTexts attributes
+// are each compared with costlyPatterns patterns of 1,000 instructions.
+const (
+	costlyFlag     = "costly"
+	costlyTexts    = 40
+	costlyPatterns = 10
+)
+
+func (x *target) makeCostlyFlag() {
+	t := x.s.t
+	t.Helper()
+	var rules []flageval.Rule
+	for i := range costlyTexts {
+		var conditions []flageval.Condition
+		for j := range costlyPatterns {
+			pattern := fmt.Sprintf("(?:a?){310}b%d", j)
+			conditions = append(conditions, flageval.Condition{
+				Attribute: fmt.Sprint("text", i), Op: flageval.OpMatches, Values: flageval.Operands{pattern},
+			})
+		}
+		rules = append(rules, flageval.Rule{
+			Conditions: &flageval.Conditions{Any: conditions}, Serve: flageval.Serve{Variant: "on"},
+		})
+	}
+	makeFlag(t, x.front, costlyFlag, rules)
 }
 
 // call makes a management call with the fixture's key.
@@ -148,7 +190,7 @@ func (x *target) attack(ctx context.Context, a *costly, n int) {
 // large responses unread.
 func TestQueryHost_KeepsItsMemoryUnderAttack(t *testing.T) {
 	tr := trial{
-		fault: "F34 costly requests", point: "at the query host", on: kfakeOnly, few: 1, alone: true, once: true,
+		fault: "F30 costly requests", point: "at the query host", on: kfakeOnly, few: 1, alone: true, once: true,
 		body: func(t *testing.T, s *stage) {
 			x := s.newAnswersTarget()
 			x.bound = answersBound

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 
 	"github.com/millrace/millrace/internal/adapter/store"
 	"github.com/millrace/millrace/internal/app/query"
@@ -58,7 +59,16 @@ func (s *stage) newFlagFront() *flagFront {
 }
 
 func (f *flagFront) makeFlags() {
-	t := f.s.t
+	f.s.t.Helper()
+	on := flageval.Serve{Rollout: &flageval.Rollout{Variant: "on", Percentage: 50}}
+	halves := flageval.Serve{Split: &[]flageval.Share{{Variant: "on", Weight: 50}, {Variant: "off", Weight: 50}}}
+	for i, serve := range []flageval.Serve{halves, on} {
+		makeFlag(f.s.t, f.front, flagKeys[i], []flageval.Rule{{Serve: serve}})
+	}
+}
+
+// makeFlag adds a boolean flag that is on to the fixture's website.
+func makeFlag(t *testing.T, f *front, key string, rules []flageval.Rule) {
 	t.Helper()
 	db, err := store.Open(t.Context(), f.store, store.Options{})
 	if err != nil {
@@ -66,19 +76,15 @@ func (f *flagFront) makeFlags() {
 	}
 	defer db.Close()
 	service := flag.NewService(flag.Limits(), flag.Deps{Store: db, Versions: db, Segments: db})
-	on := flageval.Serve{Rollout: &flageval.Rollout{Variant: "on", Percentage: 50}}
-	halves := flageval.Serve{Split: &[]flageval.Share{{Variant: "on", Weight: 50}, {Variant: "off", Weight: 50}}}
-	for i, serve := range []flageval.Serve{halves, on} {
-		made, err := service.Create(t.Context(), audit.BySystem(), flag.Spec{
-			OrganizationID: f.fixture.OrganizationID, WebsiteID: f.fixture.WebsiteID, Key: flagKeys[i], Type: flag.Boolean,
-		}, flag.Fields{Rules: &[]flageval.Rule{{Serve: serve}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		target := flag.Target{Target: managed.Target{OrganizationID: f.fixture.OrganizationID, Ref: made.ID}}
-		if _, err := service.Switch(t.Context(), audit.BySystem(), target, flag.Enabled); err != nil {
-			t.Fatal(err)
-		}
+	made, err := service.Create(t.Context(), audit.BySystem(), flag.Spec{
+		OrganizationID: f.fixture.OrganizationID, WebsiteID: f.fixture.WebsiteID, Key: key, Type: flag.Boolean,
+	}, flag.Fields{Rules: &rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := flag.Target{Target: managed.Target{OrganizationID: f.fixture.OrganizationID, Ref: made.ID}}
+	if _, err := service.Switch(t.Context(), audit.BySystem(), target, flag.Enabled); err != nil {
+		t.Fatal(err)
 	}
 }
 

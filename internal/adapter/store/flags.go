@@ -10,6 +10,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/millrace/millrace/internal/contract/apierr"
 	"github.com/millrace/millrace/internal/contract/wire"
 	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/tenant/audit"
@@ -272,13 +273,35 @@ func (s *Store) flagWhere(ctx context.Context, w where) (*flag.Flag, error) {
 	return row.flag()
 }
 
-// FlagsByID returns those of the flags that an organization has.
+// FlagsByID returns those of the flags that an organization has. Definitions with more than
+// flag.MaxReadBytes together are a Validation error.
 func (s *Store) FlagsByID(ctx context.Context, organizationID string, ids []string) ([]*flag.Flag, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	if len(ids)*flag.MaxBytes > flag.MaxReadBytes {
+		if err := s.mayRead(ctx, organizationID, ids); err != nil {
+			return nil, err
+		}
+	}
 	return s.flagsOf(ctx, organizationID,
 		func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("f.id IN (?)", bun.List(ids)) })
+}
+
+// mayRead rejects flags whose definitions are too large together.
+func (s *Store) mayRead(ctx context.Context, organizationID string, ids []string) error {
+	ctx, cancel := s.deadline(ctx)
+	defer cancel()
+	var size int64
+	if err := s.read.NewSelect().Model((*flagRow)(nil)).ColumnExpr("COALESCE(SUM(octet_length(f.definition)), 0)").
+		Where("f.organization_id = ?", organizationID).Where("f.id IN (?)", bun.List(ids)).Scan(ctx, &size); err != nil {
+		return fmt.Errorf("adding up the definitions of flags of organization %s: %w", organizationID, err)
+	}
+	if size > flag.MaxReadBytes {
+		return apierr.Invalid("", "too_large", fmt.Sprintf("The flags and those that they depend on have definitions of "+
+			"%d bytes; at most %d are evaluated at once", size, flag.MaxReadBytes))
+	}
+	return nil
 }
 
 // ListFlags returns the flags that f selects, without their definitions.

@@ -32,6 +32,16 @@ func (who *caller) release(c *fiber.Ctx) {
 	who.lease.Release(c.UserContext())
 }
 
+// bill has the memory of the response claimed in the name of the key, or of the website and the caller's
+// address, and in that of the organization.
+func (who *caller) bill(c *fiber.Ctx) {
+	owner := who.principal.KeyID
+	if owner == "" {
+		owner = who.website.ID + " " + site(httpkit.ClientAddr(c)).String()
+	}
+	httpkit.Bill(c, owner, who.website.OrganizationID)
+}
+
 // hold keeps the caller's place beyond the handler, until the function that it returns is
 // called.
 func (who *caller) hold(ctx context.Context) (release func()) {

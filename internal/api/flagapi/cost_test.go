@@ -125,6 +125,7 @@ func TestWork_EndsWithRequest(t *testing.T) {
 		if _, _, err := w.evaluate(w.find("costly-0")); !errors.Is(err, want) {
 			t.Errorf("%v, want %v", err, want)
 		}
+		w.turn.Release()
 		cancel()
 	}
 }

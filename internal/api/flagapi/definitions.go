@@ -37,7 +37,7 @@ func (h *Host) definitions(c *fiber.Ctx, w *work) error {
 		}
 	}
 	c.Set(fiber.HeaderCacheControl, "private, no-store")
-	httpkit.Bill(c, w.website.ID, w.website.OrganizationID)
+	w.bill(c)
 	httpkit.WhenSent(c, w.hold(c.UserContext()))
 	return httpkit.SendStream(c, &httpkit.Stream{
 		ContentType: fiber.MIMEApplicationJSON, Compress: true, Write: d.write,

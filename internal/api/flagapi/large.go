@@ -51,7 +51,7 @@ func (w *work) claimNamed(c *fiber.Ctx, body []byte) ([]byte, error) {
 
 func (w *work) claimBytes(c *fiber.Ctx, body []byte, size int) ([]byte, error) {
 	size += responseFrame
-	httpkit.Bill(c, w.website.ID, w.website.OrganizationID)
+	w.bill(c)
 	if err := httpkit.Memory(c).Await(c.UserContext(), int64(size)); err != nil {
 		return body, err
 	}

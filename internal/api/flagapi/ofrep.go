@@ -50,6 +50,7 @@ func (h *Host) ofrep(c *fiber.Ctx, response func(*Host, *fiber.Ctx, *work, *ques
 		h.metrics.count(&w.counted)
 		if p := recover(); p != nil { // what it was at is not for the next request
 			w.caller.release(c)
+			w.turn.Release()
 			err = h.fail(c, p)
 			c.Context().SetBody(q.failure(httpkit.RowOf(apierr.Internal).Message))
 			return

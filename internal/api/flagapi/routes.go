@@ -87,6 +87,7 @@ func (h *Host) serve(r *Route, c *fiber.Ctx) (err error) {
 		h.metrics.count(&w.counted)
 		if p := recover(); p != nil { // what it was at is not for the next request
 			w.caller.release(c)
+			w.turn.Release()
 			err = h.fail(c, p)
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/millrace/millrace/internal/api/httpkit"
+	"github.com/millrace/millrace/internal/resource/flag"
 	"github.com/millrace/millrace/internal/resource/flag/flageval"
 	"github.com/millrace/millrace/internal/resource/flag/flagset"
 )
@@ -24,7 +25,8 @@ type work struct {
 	environment string
 	at          time.Time
 	evaluator   flageval.Evaluator
-	client      client // of the evaluator
+	client      client
+	turn        flag.Turn // of the evaluator
 	counted     [outcomes]int
 	etag        []byte
 	exposure    Exposure
@@ -43,7 +45,8 @@ var works = sync.Pool{New: func() any { return new(work) }}
 func (w *work) release(c *fiber.Ctx) {
 	w.caller.release(c)
 	w.caller, w.query, w.person, w.environment = caller{}, query{}, flageval.Context{}, ""
-	w.exposure, w.client = Exposure{}, client{}
+	w.turn.Release()
+	w.exposure, w.client, w.turn = Exposure{}, client{}, flag.Turn{}
 	clear(w.keys)
 	clear(w.served)
 	w.keys, w.served = w.keys[:0], w.served[:0]
@@ -67,7 +70,8 @@ func (h *Host) begin(c *fiber.Ctx, w *work) error {
 // start has the evaluator begin the request of c.
 func (w *work) start(c *fiber.Ctx) {
 	w.client = client{c.UserContext(), c}
-	w.evaluator.Begin(&w.client)
+	w.turn = flag.NewTurn(&w.client, w.website.OrganizationID)
+	w.evaluator.Begin(&w.turn)
 	w.evaluator.Reset(w.set.Compiled, &w.person, w.environment, w.at)
 }
 

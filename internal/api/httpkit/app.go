@@ -190,6 +190,7 @@ func (k *kit) respond(rc *fasthttp.RequestCtx) (roomless bool) {
 	default:
 		k.handle(rc, r)
 	}
+	r.hold(rc)
 	r.leave() // what is left of the body is nobody's work
 	if !r.consumed && rc.Request.IsBodyStream() {
 		r.skip(rc)
@@ -197,7 +198,6 @@ func (k *kit) respond(rc *fasthttp.RequestCtx) (roomless bool) {
 	if closes || k.draining.Load() { // asked last, for requests that a stop overtakes
 		rc.SetConnectionClose()
 	}
-	r.hold(rc)
 	took := time.Since(r.start)
 	conn.responds(r.start.Add(took)) //nolint:errcheck // a connection that cannot take a deadline is closed already
 	status := rc.Response.StatusCode()

@@ -2,6 +2,7 @@ package httpkit
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
@@ -40,7 +41,8 @@ func WhenSent(c *fiber.Ctx, f func()) {
 }
 
 // Committed says that the request has changed something: its response is sent even if there is no
-// memory for it, because a rejection would be wrong.
+// memory for it, because a rejection would be wrong. Its client then has Conns.Write to read all of it.
+// A handler whose response may be large claims its memory before the change.
 func Committed(c *fiber.Ctx) { requestOf(c.Context()).committed = true }
 
 // SendShared answers with a body that is the same for all callers and in memory anyway, so that it
@@ -101,9 +103,11 @@ func (r *request) hold(rc *fasthttp.RequestCtx) {
 	}
 	if !r.shared {
 		claim := r.memory(rc)
-		if more := int64(len(body)) - claim.Bytes(); r.committed {
-			claim.Charge(more)
-		} else if err := claim.Await(r.ctx, more); err != nil {
+		err := claim.Await(r.ctx, int64(len(body))-claim.Bytes())
+		switch {
+		case err != nil && r.committed:
+			return
+		case err != nil:
 			for _, name := range ofBody {
 				response.Header.Del(name)
 			}
@@ -118,6 +122,7 @@ func (r *request) hold(rc *fasthttp.RequestCtx) {
 	response.SwapBody(nil) // or the buffer would be another response's
 	sent.Reset(body)
 	sent.conn.paces(eachWrite)
+	sent.late = time.AfterFunc(heldTime, sent.conn.sever)
 	response.SetBodyStream(sent, len(body))
 }
 
@@ -133,10 +138,15 @@ type heldBody struct {
 	held
 
 	conn *guardedConn
+	late *time.Timer // cuts the response off
 }
+
+// heldTime is how long a client may take to read a large response, however fast.
+const heldTime = 5 * time.Minute
 
 // Close implements io.Closer.
 func (b *heldBody) Close() error {
+	b.late.Stop()
 	b.Reset(nil)
 	b.conn.paces(wholeResponse)
 	b.release()

@@ -104,6 +104,9 @@ func TestHeld_RejectsAResponseWithoutMemory(t *testing.T) {
 			t.Errorf("%s = %d %v, want %d", path, got.status, got.header, want)
 		}
 	}
+	if gate.Used() != 2<<20 {
+		t.Errorf("%d bytes are held, and nobody had any", gate.Used()-2<<20)
+	}
 	others.Release(true)
 	if got := do(t, app, http.MethodGet, "/read", nil, ""); got.status != 200 || gate.Used() != 0 {
 		t.Errorf("with memory: %d, %d bytes are held", got.status, gate.Used())

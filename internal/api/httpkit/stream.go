@@ -199,7 +199,11 @@ func (b *streamBody) produce(enc *outgoing) {
 		close(b.ended)
 	}()
 	if b.stream.Check != nil {
-		go b.check()
+		ctx, end := context.WithCancel(b.ctx)
+		var checks sync.WaitGroup
+		checks.Go(func() { b.check(ctx) })
+		defer checks.Wait() // before Done
+		defer end()
 	}
 	b.err = b.write(enc)
 	if cause := context.Cause(b.ctx); b.err != nil && cause != nil {
@@ -208,18 +212,16 @@ func (b *streamBody) produce(enc *outgoing) {
 }
 
 // check cuts the stream off once its caller may not have the rest.
-func (b *streamBody) check() {
+func (b *streamBody) check(ctx context.Context) {
 	due := time.NewTicker(recheck)
 	defer due.Stop()
 	for {
 		select {
-		case <-b.ended:
-			return
-		case <-b.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-due.C:
 		}
-		if err := b.stream.Check(b.ctx); err != nil {
+		if err := b.stream.Check(ctx); err != nil {
 			b.cancel(errors.Join(errNoMore, err))
 			return
 		}

@@ -1,6 +1,7 @@
 package ingestapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -21,6 +22,9 @@ func taking(path string, in *ingest.Route, topic, help string, responses map[str
 	}
 }
 
+// itemBytes is the size of a usual result of an event in a batch, in bytes.
+const itemBytes = 256
+
 // reply writes the response to events that were not rejected.
 type reply func(*fiber.Ctx, ingest.Result) error
 
@@ -32,11 +36,20 @@ func (h *handlers) take(c *fiber.Ctx, in *ingest.Route, say reply) error {
 		h.intake.Reject(c.UserContext(), h.request(c, in, nil), err)
 		return err
 	}
+	// A result for each event may be much longer than the event. Its memory is claimed before anything is
+	// published, since the response must be sent afterwards.
+	if n := int64(bytes.Count(body, []byte("{"))) * itemBytes; in == ingest.Batch && n > httpkit.WholeBytes {
+		if err := httpkit.Memory(c).Await(c.UserContext(), n); err != nil {
+			return err
+		}
+	}
 	result, err := h.intake.Accept(c.UserContext(), h.request(c, in, body))
 	if err != nil {
 		return err
 	}
-	httpkit.Committed(c)
+	if result.Count > 0 {
+		httpkit.Committed(c)
+	}
 	if result.Silent {
 		c.Context().SetStatusCode(fiber.StatusNoContent)
 		return nil

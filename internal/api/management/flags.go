@@ -41,6 +41,7 @@ func (s *Flags) Resource() rpc.Resource {
 	const covers = " A key that is limited to one website can access only that website's flags."
 	return rpc.Resource{
 		Name: "flags", Summary: "Feature flags: variants that an application serves to its users.",
+		Record:   flag.MaxBytes + 64<<10,
 		Failures: flagFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{

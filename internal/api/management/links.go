@@ -92,16 +92,16 @@ func (s *Links) Resource() rpc.Resource {
 			}, s.tags),
 			rpc.Op(rpc.Spec{Name: "qr", Summary: "Create the QR code of a short link", Class: auth.ViewLinks}, s.qr),
 			rpc.Op(rpc.Spec{
-				Name: "bulkCreate", Summary: "Create up to 100 short links", Class: auth.ManageLinks, Audit: "link.created",
+				Name: "bulkCreate", Summary: "Create up to 100 short links", Class: auth.ManageLinks, Audit: "link.created", Response: bulkBytes,
 				Detail: "Creates each link separately. The response has a result for each item, in the order of items. If an " +
 					"item does not match the form of create, the whole call is rejected.",
 			}, s.bulkCreate),
 			rpc.Op(rpc.Spec{
-				Name: "bulkUpdate", Summary: "Update up to 100 short links", Class: auth.ManageLinks, Audit: "link.updated",
+				Name: "bulkUpdate", Summary: "Update up to 100 short links", Class: auth.ManageLinks, Audit: "link.updated", Response: bulkBytes,
 				Detail: "Updates each link separately, as bulkCreate does.",
 			}, s.bulkUpdate),
 			rpc.Op(rpc.Spec{
-				Name: "bulkDelete", Summary: "Delete up to 100 short links", Class: auth.ManageLinks, Audit: "link.deleted",
+				Name: "bulkDelete", Summary: "Delete up to 100 short links", Class: auth.ManageLinks, Audit: "link.deleted", Response: bulkBytes,
 				Detail: "Updates each link separately, as bulkCreate does.",
 			}, s.bulkDelete),
 		},
@@ -219,6 +219,9 @@ func toldItems(items []rpc.Item[LinkBody], err error) (*linkItems, error) {
 	}
 	return &linkItems{items}, nil
 }
+
+// bulkBytes is the size of the largest response about several links, in bytes.
+const bulkBytes = link.MaxBulk * (link.MaxRulesBytes + 16<<10)
 
 func (s *Links) bulkCreate(ctx context.Context, call *rpc.Call, in *linksCreate) (*linkItems, error) {
 	service, err := s.Service.Ahead(ctx, each(in.Items, func(item LinkFields) link.Fields { return item.fields() })...)

@@ -14,7 +14,7 @@ import (
 func (s *Flags) Segments() rpc.Resource {
 	const covers = " A key that is limited to one website can access only that website's segments."
 	return rpc.Resource{
-		Name: "segments", Summary: "Groups of users for the rules of flags.",
+		Name: "segments", Summary: "Groups of users for the rules of flags.", Record: flag.MaxBytes + 64<<10,
 		Failures: flagFailures,
 		Operations: []rpc.Operation{
 			rpc.Op(rpc.Spec{

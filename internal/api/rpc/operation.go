@@ -17,6 +17,9 @@ type Resource struct {
 	Name       string // in camelCase, as in the path
 	Summary    string // a sentence for the reference
 	Operations []Operation
+	// Record is the size of the largest record in a response, in bytes, if that is more than
+	// httpkit.WholeBytes.
+	Record int64
 	// Failures are the errors of the domain that callers may see, and how.
 	Failures []Failure
 }
@@ -44,6 +47,9 @@ type Spec struct {
 	// Unstored are the texts of the input that no store keeps as they are, so that they
 	// may hold the character U+0000; usually none.
 	Unstored []string
+	// Response is the size of the largest response of a change, in bytes, if that is more than
+	// httpkit.WholeBytes: its memory is claimed before the change. 0 means the resource's Record.
+	Response int64
 	// Creates is set for an operation that makes a record: it answers 201.
 	Creates bool
 }

@@ -101,6 +101,11 @@ func (e *endpoint) serve(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if n := cmp.Or(e.operation.Response, e.resource.Record); n > 0 && e.operation.changes() {
+		if err := httpkit.Memory(c).Await(c.UserContext(), n); err != nil {
+			return err
+		}
+	}
 	if key := c.Get(headerIdempotencyKey); key != "" && e.operation.changes() {
 		switch {
 		case !e.operation.repeats():
@@ -278,6 +283,10 @@ func (e *endpoint) respond(c *fiber.Ctx, call *Call, out any) error {
 	}
 	if e.operation.changes() {
 		httpkit.Committed(c)
+	} else if len(text) > httpkit.WholeBytes { // while the call has its place
+		if err := httpkit.Memory(c).Await(c.UserContext(), int64(len(text))); err != nil {
+			return err
+		}
 	}
 	c.Status(e.operation.Status())
 	c.Set(fiber.HeaderCacheControl, "no-store")

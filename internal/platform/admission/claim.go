@@ -77,15 +77,6 @@ func (c *Claim) Await(ctx context.Context, n int64) error {
 	return c.gate.outcome(why)
 }
 
-// Charge takes n more bytes even if they are not free, for what is in memory already. Others are
-// rejected then.
-func (c *Claim) Charge(n int64) {
-	if n > 0 {
-		c.gate.used.Add(n)
-		c.charge(n, n)
-	}
-}
-
 // cut is what can be given of n more bytes at all.
 func (c *Claim) cut(n int64) int64 { return min(n, c.gate.most(c.kind)-c.bytes) }
 

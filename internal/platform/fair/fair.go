@@ -99,7 +99,8 @@ const (
 )
 
 // Admit gives an owner n claims, or none: then the error is ErrOwnerFull, ErrTenantFull or
-// ErrFull. It does not wait. Every claim has to be released.
+// ErrFull. It does not wait. Every claim has to be released. A queue that others have filled has as many
+// places again, for the first claim of an owner in that of its tenant, and of a tenant in that of all.
 func (s *Scheduler) Admit(name Owner, n int) ([]*Claim, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,10 +109,10 @@ func (s *Scheduler) Admit(name Owner, n int) ([]*Claim, error) {
 	case o.taken+n > s.cfg.PerOwner+s.cfg.OwnerQueue:
 		s.metrics.rejected.WithLabelValues(queueOwner).Inc()
 		return nil, ErrOwnerFull
-	case o.tenant.taken+n > s.cfg.Slots+s.cfg.TenantQueue:
+	case o.tenant.taken+n > again(o.taken, n)*(s.cfg.Slots+s.cfg.TenantQueue):
 		s.metrics.rejected.WithLabelValues(queueTenant).Inc()
 		return nil, ErrTenantFull
-	case s.taken+n > s.cfg.Slots+s.cfg.Queue:
+	case s.taken+n > again(o.tenant.taken, n)*(s.cfg.Slots+s.cfg.Queue):
 		s.metrics.rejected.WithLabelValues(queueAll).Inc()
 		return nil, ErrFull
 	case n == 0:
@@ -125,6 +126,14 @@ func (s *Scheduler) Admit(name Owner, n int) ([]*Claim, error) {
 		claims[i] = &Claim{s: s, owner: o, granted: make(chan struct{})}
 	}
 	return claims, nil
+}
+
+// again is how many times a queue may be filled for n claims of somebody who has some already.
+func again(taken, n int) int {
+	if taken == 0 && n == 1 {
+		return 2
+	}
+	return 1
 }
 
 // find returns an owner, which is new where it has no claims.

@@ -163,15 +163,38 @@ func TestTheOwnersOfATenantShareItsPartOfTheQueue(t *testing.T) {
 		t.Errorf("one more than the tenant may have: %v", err)
 	}
 	admit(t, s, name(4), 40)
-	for i := range 8 {
+	for i := range 5 {
 		if _, err := s.Admit(name(i), 1); !errors.Is(err, ErrTenantFull) {
 			t.Errorf("owner %d of a tenant that has its part: %v", i, err)
 		}
 	}
 	admit(t, s, alone("other"), 1)
-	if n := testutil.ToFloat64(s.metrics.rejected.WithLabelValues(queueTenant)); n != 9 {
-		t.Errorf("%v rejections counted, want 9", n)
+	if n := testutil.ToFloat64(s.metrics.rejected.WithLabelValues(queueTenant)); n != 6 {
+		t.Errorf("%v rejections counted, want 6", n)
 	}
+}
+
+func TestScheduler_AdmitsNewcomersToAFullQueue(t *testing.T) {
+	t.Parallel()
+	s := newScheduler(Config{Slots: 2, PerOwner: 1, Queue: 6, TenantQueue: 4, OwnerQueue: 3})
+	name := func(tenant string, i int) Owner { return Owner{tenant, strconv.Itoa(i)} }
+	full := func(o Owner, want error) {
+		t.Helper()
+		if _, err := s.Admit(o, 1); !errors.Is(err, want) {
+			t.Errorf("Admit(%v) = %v, want %v", o, err, want)
+		}
+	}
+	admit(t, s, name("a", 0), 3)
+	admit(t, s, name("a", 1), 3) // 6 of 2 + 4 of the tenant
+	full(name("a", 0), ErrTenantFull)
+	admit(t, s, name("a", 2), 1) // a newcomer of the tenant
+	full(name("a", 2), ErrTenantFull)
+	admit(t, s, name("b", 0), 1) // 8 of 2 + 6 of all
+	full(name("b", 1), ErrFull)
+	for i := range 8 { // newcomers among tenants have as many places again
+		admit(t, s, alone(strconv.Itoa(i)), 1)
+	}
+	full(alone("one more"), ErrFull)
 }
 
 func TestClaimsAreRejectedAsOne(t *testing.T) {

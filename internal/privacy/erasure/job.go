@@ -83,8 +83,8 @@ type Tables interface {
 	// Buried returns the erasures of visitors whose tombstones were all written at or before
 	// a time.
 	Buried(ctx context.Context, by time.Time) (erasureIDs []string, err error)
-	// Lift removes the tombstones of erasures of visitors.
-	Lift(ctx context.Context, erasureIDs []string) error
+	// Lift removes the tombstones of erasures of visitors that were written at or before a time.
+	Lift(ctx context.Context, erasureIDs []string, by time.Time) error
 }
 
 // Topics returns how long a sink may still read a record that is in a topic or a dead letter

@@ -174,11 +174,13 @@ func (w *world) DoneErasures(_ context.Context, ids []string, by time.Time) (don
 	return done, nil
 }
 
-func (w *world) Lift(_ context.Context, ids []string) error {
+func (w *world) Lift(_ context.Context, ids []string, by time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, id := range ids {
-		delete(w.stones, id)
+		if !w.stones[id].After(by) {
+			delete(w.stones, id)
+		}
 	}
 	return nil
 }

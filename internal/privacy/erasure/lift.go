@@ -41,7 +41,7 @@ func (h *holder) lift(ctx context.Context) error {
 		if len(done) == 0 {
 			continue
 		}
-		if err := h.deps.Tables.Lift(ctx, done); err != nil {
+		if err := h.deps.Tables.Lift(ctx, done, by); err != nil {
 			return fmt.Errorf("removing the tombstones of %d erasures: %w", len(done), err)
 		}
 		h.deps.Log.LogAttrs(ctx, slog.LevelInfo, "ended tombstones removed", slog.Int("erasures", len(done)))

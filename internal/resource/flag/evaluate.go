@@ -18,7 +18,7 @@ const (
 	MaxContexts = 100
 	MaxKeys     = 20
 	MaxResults  = 200 // keys times contexts
-	MaxSteps    = 200 // told of an evaluation
+	MaxSteps    = flageval.MaxSteps
 
 	MaxServedKeys = 200 // of a request of the public routes
 	MaxExposures  = 100 // that a client tells of in a request
@@ -269,7 +269,9 @@ func (q *Question) results(ctx context.Context, tables []*table) ([]KeyResult, e
 		}
 	}
 	var e flageval.Evaluator
-	e.Begin(ctx)
+	turn := NewTurn(ctx, q.OrganizationID)
+	defer turn.Release()
+	e.Begin(&turn)
 	for t, in := range tables {
 		for i := range q.Contexts {
 			e.Reset(in.set, &q.Contexts[i], q.Environment, q.At)

@@ -41,6 +41,7 @@ const (
 	MaxFlags          = 2000      // of an organization, archived ones too
 	MaxSegments       = 500       // of an organization
 	MaxBytes          = 256 << 10 // of a definition or a segment, as compact JSON
+	MaxReadBytes      = 32 << 20  // of the definitions that flags/evaluate reads
 	MaxDepth          = 10        // prerequisites that need each other in a row
 	MaxNameLen        = 255       // code points
 	MaxDescriptionLen = 2000      // code points

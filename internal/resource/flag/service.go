@@ -32,7 +32,8 @@ type Store interface {
 	ListFlags(ctx context.Context, f Filter) ([]*Flag, error)
 	// FlagOutlines returns what Fits is asked about, as it is now.
 	FlagOutlines(ctx context.Context, organizationID string) (*Outlines, error)
-	// FlagsByID returns those of the flags that an organization has.
+	// FlagsByID returns those of the flags that an organization has. Definitions with more than
+	// MaxReadBytes together are a Validation error.
 	FlagsByID(ctx context.Context, organizationID string, ids []string) ([]*Flag, error)
 }
 

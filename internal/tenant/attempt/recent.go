@@ -6,9 +6,14 @@ import (
 	"time"
 )
 
-// maxRecent is the number of names that a Recent remembers at least. It forgets the oldest
-// beyond twice as many.
-const maxRecent = 16384
+const (
+	// maxRecent is the number of names that a Recent remembers at least. It forgets the oldest
+	// beyond twice as many.
+	maxRecent = 16384
+	// maxRecentOf is how many of them are about one subject, so that nobody can have the others
+	// forgotten by succeeding from many networks.
+	maxRecentOf = 64
+)
 
 // Recent remembers names from which somebody succeeded lately, as hashes and in memory of this
 // process alone. It is safe for concurrent use.
@@ -18,20 +23,28 @@ type Recent struct {
 
 	mu         sync.Mutex
 	young, old map[uint64]time.Time // when each was added last
+	about      map[uint64]int       // names in young, by subject
 }
 
 // NewRecent returns a Recent that remembers each name for life.
 func NewRecent(life time.Duration) *Recent {
-	return &Recent{life: life, seed: maphash.MakeSeed(), young: map[uint64]time.Time{}}
+	return &Recent{life: life, seed: maphash.MakeSeed(), young: map[uint64]time.Time{}, about: map[uint64]int{}}
 }
 
-// Add remembers a name from now on.
-func (r *Recent) Add(name string, now time.Time) {
-	key := maphash.String(r.seed, name)
+// Add remembers a name from now on, unless it is one too many about its subject, such as an account or
+// a link.
+func (r *Recent) Add(subject, name string, now time.Time) {
+	key, of := maphash.String(r.seed, name), maphash.String(r.seed, subject)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.young[key]; !ok && len(r.young) >= maxRecent {
-		r.young, r.old = map[uint64]time.Time{}, r.young
+	if _, ok := r.young[key]; !ok {
+		if r.about[of] >= maxRecentOf {
+			return
+		}
+		if len(r.young) >= maxRecent {
+			r.young, r.old, r.about = map[uint64]time.Time{}, r.young, map[uint64]int{}
+		}
+		r.about[of]++
 	}
 	r.young[key] = now
 }

@@ -89,6 +89,7 @@ func TestPasswords_TakeTurnsByTenantAndOwner(t *testing.T) {
 			}
 			call(network(tenant, 1), fair.ErrTenantFull)
 		}
+		call(network("stranger", 99), nil) // a network without a caller
 		ann := fair.Owner{Tenant: "known", Name: "ann@example.com"}
 		call(ann, nil)
 		for range 8 {

@@ -193,7 +193,7 @@ func (s *Service) SignIn(ctx context.Context, c Caller, email, password string) 
 	case err != nil:
 		result = resultReturned
 	default:
-		s.recent.Add(attempt.Network(c.Addr), s.now())
+		s.recent.Add(email, attempt.Network(c.Addr), s.now())
 	}
 	s.metrics.signIns.WithLabelValues(result).Inc()
 	s.refund(ctx, charges...) // this was no guess

@@ -300,7 +300,7 @@ func (e *Eraser) Buried(ctx context.Context, by time.Time) (erasureIDs []string,
 	var ids proto.ColStr
 	if err := e.Read(ctx, schema.Tombstones.Name, ch.Query{
 		Body: "SELECT erasure_id AS id FROM tombstones WHERE " + ofVisitors + " GROUP BY id\n" +
-			"HAVING max(created_at) <= fromUnixTimestamp64Milli(toInt64(" + strconv.FormatInt(by.UnixMilli(), 10) + "), 'UTC')",
+			"HAVING max(created_at) <= " + instant(by),
 		Result: proto.Results{{Name: "id", Data: &ids}},
 		OnResult: func(context.Context, proto.Block) error {
 			for i := range ids.Rows() {
@@ -315,12 +315,18 @@ func (e *Eraser) Buried(ctx context.Context, by time.Time) (erasureIDs []string,
 }
 
 // Lift implements erasure.Tables.
-func (e *Eraser) Lift(ctx context.Context, erasureIDs []string) error {
+func (e *Eraser) Lift(ctx context.Context, erasureIDs []string, by time.Time) error {
 	quoted := make([]string, len(erasureIDs))
 	for i, id := range erasureIDs {
 		quoted[i] = "'" + clickhouse.Quote.Replace(id) + "'"
 	}
-	return e.deleteFrom(ctx, &schema.Tombstones, ofVisitors+" AND erasure_id IN ("+strings.Join(quoted, ", ")+")")
+	return e.deleteFrom(ctx, &schema.Tombstones, ofVisitors+" AND erasure_id IN ("+strings.Join(quoted, ", ")+
+		") AND created_at <= "+instant(by))
+}
+
+// instant is a time as an expression.
+func instant(at time.Time) string {
+	return "fromUnixTimestamp64Milli(toInt64(" + strconv.FormatInt(at.UnixMilli(), 10) + "), 'UTC')"
 }
 
 // usageFirst lists the tables to delete from, first the one that keepUsage reads: once its rows

@@ -390,7 +390,14 @@ func TestEraser_LiftsTombstonesOfVisitorsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Lift(t.Context(), []string{`era'1`, "era_3"}); err != nil {
+	lifted := []string{`era'1`, "era_3"}
+	if err := e.Lift(t.Context(), lifted, time.Now().Add(-time.Hour)); err != nil { // all are younger
+		t.Fatal(err)
+	}
+	if _, _, changed, err := e.Tombstones(t.Context(), before); err != nil || changed {
+		t.Errorf("younger tombstones were lifted, %v", err)
+	}
+	if err := e.Lift(t.Context(), lifted, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	left, _, changed, err := e.Tombstones(t.Context(), before)

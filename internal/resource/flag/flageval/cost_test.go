@@ -42,7 +42,7 @@ func TestEvaluator_MatchesPatternOncePerText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	once, conditions := patternSize(is)*(MaxValueLen+1), 84*MaxConditions*(2+MaxValueLen/parsedBytes)
+	once, conditions := patternSize(is)*(MaxValueLen+1), 84*(1+MaxConditions*(2+MaxValueLen/parsedBytes))
 	if want := once + conditions + 1; e.spent != want {
 		t.Errorf("4,200 conditions with one pattern cost %d, want %d", e.spent, want)
 	}

@@ -66,7 +66,7 @@ type Step struct {
 // Evaluator evaluates flags for one context. It may be used again after Reset, so that
 // evaluations allocate nothing; it is not safe for concurrent use.
 type Evaluator struct {
-	// Steps takes what is looked at, where it is not nil.
+	// Steps takes what is looked at, MaxSteps and one more at most, where it is not nil.
 	Steps *[]Step
 
 	set         *Set
@@ -213,6 +213,7 @@ func (p *plan) target(e *Evaluator) (t target, ok bool) {
 
 // ask returns what a rule serves; decided is false where the next one is to be asked.
 func (e *Evaluator) ask(f *Flag, p *plan, r *rule) (result Result, decided bool) {
+	e.spend(1)
 	if e.now < r.starts || e.now >= r.ends || !r.conditions.met(e) {
 		e.note(f, r.place, ByRule, false)
 		return result, false
@@ -300,8 +301,12 @@ func cut(id string) string {
 	return id
 }
 
+// MaxSteps is the largest number of steps that are told of an evaluation. One more says that there are
+// others.
+const MaxSteps = 200
+
 func (e *Evaluator) note(f *Flag, place int, looked Reason, met bool) {
-	if e.Steps != nil {
+	if e.Steps != nil && len(*e.Steps) <= MaxSteps {
 		*e.Steps = append(*e.Steps, Step{Flag: f.Definition.Key, Rule: place, Looked: looked, Met: met, Bucket: -1})
 	}
 }

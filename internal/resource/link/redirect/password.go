@@ -53,7 +53,7 @@ func (h *Host) try(ctx context.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	h.recent.Add(sender, v.at)
+	h.recent.Add(v.link.ID, sender, v.at)
 	v.Response = Response{Kind: Accepted, Pass: newPass(&v.link, v.at.Add(PassFor))}
 	return nil
 }
