@@ -92,17 +92,20 @@ func (s *Links) Resource() rpc.Resource {
 			}, s.tags),
 			rpc.Op(rpc.Spec{Name: "qr", Summary: "Create the QR code of a short link", Class: auth.ViewLinks}, s.qr),
 			rpc.Op(rpc.Spec{
-				Name: "bulkCreate", Summary: "Create up to 100 short links", Class: auth.ManageLinks, Audit: "link.created", Response: bulkBytes,
+				Name: "bulkCreate", Summary: "Create up to 100 short links", Class: auth.ManageLinks, Audit: "link.created",
+				Response: bulkBytes,
 				Detail: "Creates each link separately. The response has a result for each item, in the order of items. If an " +
 					"item does not match the form of create, the whole call is rejected.",
 			}, s.bulkCreate),
 			rpc.Op(rpc.Spec{
-				Name: "bulkUpdate", Summary: "Update up to 100 short links", Class: auth.ManageLinks, Audit: "link.updated", Response: bulkBytes,
-				Detail: "Updates each link separately, as bulkCreate does.",
+				Name: "bulkUpdate", Summary: "Update up to 100 short links", Class: auth.ManageLinks, Audit: "link.updated",
+				Response: bulkBytes,
+				Detail:   "Updates each link separately, as bulkCreate does.",
 			}, s.bulkUpdate),
 			rpc.Op(rpc.Spec{
-				Name: "bulkDelete", Summary: "Delete up to 100 short links", Class: auth.ManageLinks, Audit: "link.deleted", Response: bulkBytes,
-				Detail: "Updates each link separately, as bulkCreate does.",
+				Name: "bulkDelete", Summary: "Delete up to 100 short links", Class: auth.ManageLinks, Audit: "link.deleted",
+				Response: bulkBytes,
+				Detail:   "Updates each link separately, as bulkCreate does.",
 			}, s.bulkDelete),
 		},
 	}

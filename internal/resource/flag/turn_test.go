@@ -27,11 +27,13 @@ func TestTurn_LeavesProcessorsToOthers(t *testing.T) {
 		begin := func(organization string) {
 			go func() {
 				turn := NewTurn(ctx, organization)
-				if turn.Err() == nil && turn.Err() == nil { // once
-					at <- &turn
-				} else {
-					turn.Release()
+				for range 2 { // it waits once
+					if turn.Err() != nil {
+						turn.Release()
+						return
+					}
 				}
+				at <- &turn
 			}()
 			synctest.Wait()
 		}
