@@ -476,7 +476,7 @@ func TestTheWebsitesOfAnOrganizationShareTurns(t *testing.T) {
 		if f := begin(3, "org_1", many(4)); f != nil {
 			t.Errorf("as many as there is room for: %v", f)
 		}
-		f := begin(4, "org_1", many(1))
+		f := begin(3, "org_1", many(1))
 		if f == nil || f.Code != apierr.RateLimited || f.Rate == nil || f.Rate.Limit != 304 ||
 			f.Message != "Too many queries of this organization are waiting" {
 			t.Errorf("one more: %+v", f)

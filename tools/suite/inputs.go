@@ -43,7 +43,7 @@ var reads = map[string][]string{
 	"internal/pipeline/tally": {"docs/reference/tables.md", "schemas/topics/"},
 	"sdk/topics/go":           {"internal/contract/record/testdata/"},
 	"tests/component/topics":  {"docs/guides/tapping-the-topics.md"},
-	"tests/contract":          {"README.md", "docs/guides/"},
+	"tests/contract":          {"README.md", "docs/guides/", "docs/reference/bounds.md"},
 	"tests/contract/alerts": {
 		"deploy/grafana/", "deploy/prometheus/", "docs/reference/metrics.md", "docs/runbooks/",
 	},
